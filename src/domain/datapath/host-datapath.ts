@@ -1,0 +1,54 @@
+// The desired state of a node's own network: links, routes, rules, sysctls and the nftables table, as data.
+
+import type { Cidr, Ip, IpFamily } from '../address/ip.ts';
+
+export interface DesiredEniLink {
+  /** Link name as found by MAC; names may change, the MAC does not. */
+  readonly link: string;
+  readonly mac: string;
+  readonly mtu: number;
+  readonly primary: boolean;
+  /** The ENI's own primary address, added as /32 on secondary ENIs; the primary ENI's addressing is the node's own business. */
+  readonly address: Ip;
+}
+
+export interface DesiredRoute {
+  readonly family: IpFamily;
+  readonly table: number;
+  readonly destination: Cidr | 'default';
+  readonly via?: Ip;
+  readonly link: string;
+  readonly onlink: boolean;
+  readonly scopeLink: boolean;
+}
+
+export interface DesiredRule {
+  readonly family: IpFamily;
+  readonly priority: number;
+  readonly table: number;
+  readonly fwmark?: { readonly mark: number; readonly mask: number };
+}
+
+export interface DesiredSysctl {
+  /** Path below /proc/sys, such as `net/ipv4/ip_forward`. */
+  readonly path: string;
+  readonly value: string;
+}
+
+export interface HostDatapath {
+  readonly eniLinks: readonly DesiredEniLink[];
+  readonly routes: readonly DesiredRoute[];
+  readonly rules: readonly DesiredRule[];
+  readonly sysctls: readonly DesiredSysctl[];
+  /** The whole `table inet eniwhere { ... }`, without the statements that replace the old one. */
+  readonly nftTable: string;
+}
+
+/** Routing tables and priorities that are Eniwhere's; whatever else is there belongs to others and stays untouched. */
+export const PODS_TABLE = 1000;
+export const PODS_RULE_PRIORITY = 512;
+export const ENI_RULE_PRIORITY = 1536;
+export const MARK_MASK = 0x7f;
+export const NFT_TABLE = 'eniwhere';
+/** rtnetlink protocol number on every route and rule of ours: how we know our own (values above 4 are free to use). */
+export const ROUTE_PROTOCOL = 0xe1;

@@ -1,0 +1,102 @@
+// NodeNetwork: the contract between controller and agent. The spec is the controller's; of the status, all but the
+// controller's own condition types is the agent's.
+
+import type { Cidr, Ip } from '../address/ip.ts';
+import type { DatapathSettings } from '../datapath/datapath-settings.ts';
+import type { Selection } from '../eniconfig/selection.ts';
+import type { EniId, InstanceId, IntentId, PodKey, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
+
+export interface InstanceFacts {
+  readonly instanceId: InstanceId;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly vpcId: VpcId;
+  readonly primaryEniId: EniId;
+  readonly primaryAddress: Ip;
+  readonly primarySubnetId: SubnetId;
+  readonly primarySecurityGroupIds: readonly SecurityGroupId[];
+}
+
+/**
+ * An EC2 call noted before it is made. The id is the client token and the ENI's tag; it is reused on every retry and
+ * closed only by a sighting, by a definite failure of the first try, or by expiry (ec2.md, ClientToken).
+ */
+export interface Intent {
+  readonly id: IntentId;
+  readonly kind: 'CreateEni';
+  /** The request is repeated exactly on a retry, so it is recorded with the intent. */
+  readonly subnetId: SubnetId;
+  readonly securityGroupIds: readonly SecurityGroupId[];
+  readonly addressCount: number;
+  /** ENIConfig name, or `''` for the node's own subnet. */
+  readonly eniConfig: string;
+  /** Milliseconds since the epoch. */
+  readonly notedAt: number;
+}
+
+export interface SpecEni {
+  readonly eniId: EniId;
+  readonly mac: string;
+  readonly primary: boolean;
+  readonly deviceIndex: number;
+  readonly networkCardIndex: number;
+  /** ENIConfig name this ENI was made for; `''` for the node's own subnet and for the primary ENI. */
+  readonly eniConfig: string;
+  readonly subnetId: SubnetId;
+  readonly subnetCidr: Cidr;
+  readonly securityGroupIds: readonly SecurityGroupId[];
+  readonly primaryAddress: Ip;
+  /** Addresses that the agent may hand out, those being withdrawn included. Always empty on the primary ENI. */
+  readonly addresses: readonly Ip[];
+  readonly prefixes: readonly Cidr[];
+  /** Addresses that the controller wants back: the agent stops offering them. */
+  readonly withdrawing: readonly Ip[];
+  /** Takes no new pods; given back when empty. */
+  readonly cordoned: boolean;
+}
+
+export interface NodeNetworkSpec {
+  readonly instance: InstanceFacts;
+  readonly selection: Selection;
+  readonly intents: readonly Intent[];
+  readonly enis: readonly SpecEni[];
+  readonly settings: DatapathSettings;
+  /** Time an address rests after release before it may serve again (IP_COOLDOWN_PERIOD), milliseconds. */
+  readonly cooldownMs: number;
+}
+
+export interface UsedAddress {
+  readonly ip: Ip;
+  readonly pod: PodKey;
+}
+
+export interface Condition {
+  readonly type: ConditionType;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  /** Milliseconds since the epoch at which `status` last changed. */
+  readonly lastTransitionAt: number;
+}
+
+/** `EniConfigSelected` and `AddressesAvailable` are the controller's; `AgentReady` is the agent's. */
+export type ConditionType = 'EniConfigSelected' | 'AddressesAvailable' | 'AgentReady';
+
+export interface NodeNetworkStatus {
+  /** metadata.generation of the spec that this status answers. */
+  readonly observedGeneration: number;
+  readonly used: readonly UsedAddress[];
+  /** Released addresses whose cooldown is not over. */
+  readonly cooling: readonly Ip[];
+  /** Addresses let go for ever (under this grant): only these may be unassigned. */
+  readonly withdrawn: readonly Ip[];
+  readonly conditions: readonly Condition[];
+}
+
+export const emptyStatus: NodeNetworkStatus = {
+  observedGeneration: 0,
+  used: [],
+  cooling: [],
+  withdrawn: [],
+  conditions: [],
+};

@@ -1,0 +1,133 @@
+// Kubernetes as Eniwhere uses it: four kinds, projected to the fields that are read, and Events.
+
+import type { EniConfig } from '../domain/eniconfig/eni-config.ts';
+import type { InstanceId, NodeName, PodKey } from '../domain/ids.ts';
+import type { NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
+import type { Outcome } from './outcome.ts';
+
+interface Meta {
+  readonly name: string;
+  readonly uid: string;
+  /** Opaque; only compared for equality. */
+  readonly resourceVersion: string;
+  /** Rises by one with every change of the spec. */
+  readonly generation: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly deleting: boolean;
+}
+
+export interface NodeRecord extends Meta {
+  readonly name: NodeName;
+  /** From spec.providerID (aws:///ZONE/i-...); absent while the cloud provider has not set it. */
+  readonly instanceId?: InstanceId;
+  /** Label topology.kubernetes.io/zone, or the zone of the provider id. */
+  readonly zone?: string;
+}
+
+export interface PodRecord extends Meta {
+  readonly key: PodKey;
+  readonly namespace: string;
+  readonly nodeName?: NodeName;
+  readonly hostNetwork: boolean;
+  /** Succeeded or Failed: holds no address any more. */
+  readonly finished: boolean;
+}
+
+/** An ENIConfig object as read: a well-formed one, or the reason why it is not. */
+export interface EniConfigRecord extends Meta {
+  readonly spec:
+    | { readonly kind: 'Parsed'; readonly eniConfig: EniConfig }
+    | { readonly kind: 'Malformed'; readonly message: string; readonly fix: string };
+  readonly status?: EniConfigStatus;
+}
+
+export interface EniConfigStatus {
+  readonly ready: boolean;
+  readonly message: string;
+  readonly zone?: string;
+  readonly cidr?: string;
+  readonly freeAddressCount?: number;
+}
+
+export interface NodeNetworkRecord extends Meta {
+  readonly name: NodeName;
+  readonly spec: NodeNetworkSpec;
+  readonly status: NodeNetworkStatus;
+}
+
+export interface KindMap {
+  readonly Node: NodeRecord;
+  readonly Pod: PodRecord;
+  readonly EniConfig: EniConfigRecord;
+  readonly NodeNetwork: NodeNetworkRecord;
+}
+export type Kind = keyof KindMap;
+
+export type WatchEvent<T> =
+  /** The whole list: at the start, and again after every gap. Whatever is not in it is gone. */
+  | { readonly type: 'Snapshot'; readonly objects: readonly T[] }
+  | { readonly type: 'Applied'; readonly object: T }
+  | { readonly type: 'Deleted'; readonly object: T };
+
+export interface Subscription {
+  close(): void;
+}
+
+/** Narrows a watch to one object by name, or to the pods of one node. */
+export interface WatchScope {
+  readonly name?: string;
+  readonly nodeName?: NodeName;
+}
+
+export interface ClusterFailure {
+  readonly kind: 'conflict' | 'not-found' | 'already-exists' | 'forbidden' | 'invalid' | 'unavailable';
+  readonly message: string;
+}
+
+export type ClusterOutcome<T> = Outcome<T, ClusterFailure>;
+
+export interface ClusterReader {
+  /** Lists, then watches, and relists by itself after gaps and outages, for ever, until closed. */
+  watch<K extends Kind>(request: {
+    readonly kind: K;
+    readonly scope?: WatchScope;
+    readonly onEvent: (event: WatchEvent<KindMap[K]>) => void;
+  }): Subscription;
+  /** A read from the API server itself, not from a cache. `ok` with `undefined` means: certainly not there. */
+  get<K extends Kind>(kind: K, name: string): Promise<ClusterOutcome<KindMap[K] | undefined>>;
+}
+
+export interface ClusterEvent {
+  readonly about: { readonly kind: Kind; readonly name: string; readonly namespace?: string };
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase, one word, such as SubnetFull. */
+  readonly reason: string;
+  /** What is wrong, and what to do. */
+  readonly message: string;
+}
+
+/** The controller's rights. Updates carry the record's resourceVersion and fail with `conflict` when it is not the newest. */
+export interface ClusterWriter {
+  createNodeNetwork(
+    name: NodeName,
+    owner: NodeRecord,
+    spec: NodeNetworkSpec,
+  ): Promise<ClusterOutcome<NodeNetworkRecord>>;
+  updateNodeNetworkSpec(record: NodeNetworkRecord): Promise<ClusterOutcome<NodeNetworkRecord>>;
+  deleteNodeNetwork(record: NodeNetworkRecord): Promise<ClusterOutcome<void>>;
+  updateEniConfigStatus(record: EniConfigRecord, status: EniConfigStatus): Promise<ClusterOutcome<void>>;
+}
+
+/** The status subresource: the agent's right, and the controller's for its own condition types. */
+export interface StatusWriter {
+  updateNodeNetworkStatus(record: NodeNetworkRecord): Promise<ClusterOutcome<NodeNetworkRecord>>;
+}
+
+export interface EventWriter {
+  /** Never fails towards the caller: an Event that cannot be written is logged and dropped. */
+  emit(event: ClusterEvent): void;
+}
+
+export type ControllerCluster = ClusterReader & ClusterWriter & StatusWriter & EventWriter;
+export type AgentCluster = ClusterReader & StatusWriter & EventWriter;

@@ -1,0 +1,124 @@
+// EC2 as Eniwhere uses it. Each call is one API request (describes: one request per page inside the adapter).
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/
+
+import type { Cidr, Ip } from '../domain/address/ip.ts';
+import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
+import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
+import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
+import type { Outcome } from './outcome.ts';
+
+/** EC2 errors, classified once by the cure they need (ec2.md). `code` is EC2's own, `message` its text. */
+export interface Ec2Failure {
+  readonly kind:
+    | 'throttled' // slow this action down
+    | 'subnet-full' // another subnet, or wait for a free address
+    | 'eni-full' // another ENI
+    | 'instance-full' // no more ENIs on this instance
+    | 'device-index-taken' // re-read and choose another index
+    | 'in-use' // detach first, or wait for the detach to finish
+    | 'not-found' // the object is gone, or not visible yet right after a create
+    | 'unauthorized' // tell a person: a permission is missing
+    | 'invalid' // tell a person: the request can never work
+    | 'server-error'; // EC2's own trouble: try again later
+  readonly code: string;
+  readonly message: string;
+}
+
+export type Ec2Outcome<T> = Outcome<T, Ec2Failure>;
+
+export type EniStatus = 'available' | 'attaching' | 'in-use' | 'detaching';
+
+export interface EniAttachment {
+  readonly attachmentId: AttachmentId;
+  readonly instanceId: InstanceId;
+  readonly deviceIndex: number;
+  readonly networkCardIndex: number;
+  readonly deleteOnTermination: boolean;
+  readonly status: 'attaching' | 'attached' | 'detaching';
+}
+
+export interface Ec2Eni {
+  readonly eniId: EniId;
+  readonly mac: string;
+  readonly subnetId: SubnetId;
+  readonly vpcId: VpcId;
+  readonly zone: string;
+  readonly status: EniStatus;
+  readonly description: string;
+  readonly securityGroupIds: readonly SecurityGroupId[];
+  readonly primaryAddress: Ip;
+  /** Secondary private addresses, the primary not included. */
+  readonly addresses: readonly Ip[];
+  readonly prefixes: readonly Cidr[];
+  readonly tags: Readonly<Record<string, string>>;
+  readonly attachment?: EniAttachment;
+}
+
+export interface Ec2Instance {
+  readonly instanceId: InstanceId;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly vpcId: VpcId;
+  readonly state: 'pending' | 'running' | 'shutting-down' | 'terminated' | 'stopping' | 'stopped';
+  readonly primaryEniId: EniId;
+  readonly primaryAddress: Ip;
+  readonly primarySubnetId: SubnetId;
+  readonly primarySecurityGroupIds: readonly SecurityGroupId[];
+}
+
+export interface Ec2Vpc {
+  readonly vpcId: VpcId;
+  readonly cidrs: readonly Cidr[];
+}
+
+export interface Ec2SecurityGroup {
+  readonly securityGroupId: SecurityGroupId;
+  readonly vpcId: VpcId;
+}
+
+/** Which ENIs to describe: every filter given must match. */
+export interface EniFilter {
+  readonly eniIds?: readonly EniId[];
+  readonly instanceIds?: readonly InstanceId[];
+  readonly tag?: { readonly key: string; readonly value: string };
+}
+
+export interface Ec2Reader {
+  describeInstances(ids: readonly InstanceId[]): Promise<Ec2Outcome<readonly Ec2Instance[]>>;
+  describeNetworkInterfaces(filter: EniFilter): Promise<Ec2Outcome<readonly Ec2Eni[]>>;
+  /** Ids that do not exist are missing from the answer (the adapter asks with a filter, not by id list). */
+  describeSubnets(ids: readonly SubnetId[]): Promise<Ec2Outcome<readonly SubnetFacts[]>>;
+  describeSecurityGroups(ids: readonly SecurityGroupId[]): Promise<Ec2Outcome<readonly Ec2SecurityGroup[]>>;
+  describeVpcs(ids: readonly VpcId[]): Promise<Ec2Outcome<readonly Ec2Vpc[]>>;
+  describeInstanceTypes(types: readonly string[]): Promise<Ec2Outcome<readonly InstanceLimits[]>>;
+}
+
+export interface CreateEniRequest {
+  readonly clientToken: string;
+  readonly subnetId: SubnetId;
+  readonly securityGroupIds: readonly SecurityGroupId[];
+  readonly secondaryAddressCount: number;
+  readonly description: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+export interface AttachEniRequest {
+  readonly eniId: EniId;
+  readonly instanceId: InstanceId;
+  readonly deviceIndex: number;
+  readonly networkCardIndex: number;
+}
+
+export interface Ec2Writer {
+  createNetworkInterface(request: CreateEniRequest): Promise<Ec2Outcome<Ec2Eni>>;
+  attachNetworkInterface(request: AttachEniRequest): Promise<Ec2Outcome<AttachmentId>>;
+  /** ModifyNetworkInterfaceAttribute: delete the ENI with its instance. */
+  setDeleteOnTermination(request: { eniId: EniId; attachmentId: AttachmentId }): Promise<Ec2Outcome<void>>;
+  /** Answers the addresses that were added. Has no client token: an unknown outcome is closed by sightings. */
+  assignPrivateIpAddresses(request: { eniId: EniId; count: number }): Promise<Ec2Outcome<readonly Ip[]>>;
+  unassignPrivateIpAddresses(request: { eniId: EniId; addresses: readonly Ip[] }): Promise<Ec2Outcome<void>>;
+  detachNetworkInterface(request: { attachmentId: AttachmentId }): Promise<Ec2Outcome<void>>;
+  deleteNetworkInterface(request: { eniId: EniId }): Promise<Ec2Outcome<void>>;
+}
+
+export type Ec2 = Ec2Reader & Ec2Writer;

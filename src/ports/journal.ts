@@ -1,0 +1,22 @@
+// The agent's durable memory: an append-only list of records.
+
+import type { JournalRecord } from '../domain/ipam/ledger.ts';
+import type { Outcome } from './outcome.ts';
+
+export interface JournalContent {
+  readonly records: readonly JournalRecord[];
+  /** Says what was lost when the last record was torn by a crash in mid-write; the journal stays usable. */
+  readonly torn?: string;
+}
+
+export interface JournalFailure {
+  readonly message: string;
+}
+
+export interface Journal {
+  load(): Promise<Outcome<JournalContent, JournalFailure>>;
+  /** Resolves once the records are durable, all or none of them. */
+  append(records: readonly JournalRecord[]): Promise<Outcome<void, JournalFailure>>;
+  /** Replaces the whole content atomically (compaction). */
+  rewrite(records: readonly JournalRecord[]): Promise<Outcome<void, JournalFailure>>;
+}
