@@ -1,0 +1,23 @@
+// Delegated prefixes: the blocks that take one slot of an ENI.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
+
+import { assert } from '../result.ts';
+import { cidrSize, nthAddress } from './cidr.ts';
+import type { Cidr, Ip } from './ip.ts';
+
+/** Prefix lengths of the blocks that EC2 delegates. */
+export const IPV4_PREFIX_LENGTH = 28;
+export const IPV6_PREFIX_LENGTH = 80;
+
+/** Addresses in an IPv4 prefix, all of them usable by pods. */
+export const IPV4_PREFIX_ADDRESS_COUNT = 16;
+
+/** Most addresses that `prefixAddresses` lists: an IPv6 /80 holds 2^48, too many to write down. */
+const LISTED_ADDRESS_COUNT_MAX = 65_536n;
+
+/** Every address of a block such as a /28, in order. The block must hold at most 65,536. */
+export function prefixAddresses(prefix: Cidr): readonly Ip[] {
+  const size = cidrSize(prefix);
+  assert(size <= LISTED_ADDRESS_COUNT_MAX, `${prefix} is small enough to list`);
+  return Array.from({ length: Number(size) }, (_, n) => nthAddress(prefix, n));
+}
