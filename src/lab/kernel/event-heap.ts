@@ -1,0 +1,86 @@
+// What is to happen, ordered by time: a binary heap.
+
+export interface SimEvent {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Orders events of the same time before `sequence` does; 0 unless ties are broken at random. */
+  readonly tie: number;
+  readonly sequence: number;
+  readonly owner: string;
+  readonly label: string;
+  readonly run: () => void;
+  cancelled: boolean;
+}
+
+export interface EventHeap {
+  push(event: SimEvent): void;
+  pop(): SimEvent | undefined;
+  peek(): SimEvent | undefined;
+}
+
+const isBefore = (a: SimEvent, b: SimEvent): boolean => {
+  if (a.at !== b.at) return a.at < b.at;
+  if (a.tie !== b.tie) return a.tie < b.tie;
+  return a.sequence < b.sequence;
+};
+
+/** Cancelled events are dropped when they come to the top, so a cancel costs nothing. */
+export function createEventHeap(): EventHeap {
+  const heap: SimEvent[] = [];
+
+  const popTop = (): SimEvent | undefined => {
+    const top = heap[0];
+    const last = heap.pop();
+    if (top === undefined || last === undefined) return undefined;
+    if (heap.length > 0) sink(heap, last);
+    return top;
+  };
+  const dropCancelled = (): void => {
+    while (heap[0]?.cancelled === true) popTop();
+  };
+
+  return {
+    push: (event) => {
+      heap.push(event);
+      rise(heap, event);
+    },
+    pop: () => {
+      dropCancelled();
+      return popTop();
+    },
+    peek: () => {
+      dropCancelled();
+      return heap[0];
+    },
+  };
+}
+
+/** Moves `event`, which is last in the heap, up to its place. */
+function rise(heap: SimEvent[], event: SimEvent): void {
+  let index = heap.length - 1;
+  while (index > 0) {
+    const parentIndex = (index - 1) >> 1;
+    const parent = heap[parentIndex] as SimEvent;
+    if (!isBefore(event, parent)) break;
+    heap[index] = parent;
+    index = parentIndex;
+  }
+  heap[index] = event;
+}
+
+/** Puts `event` at the top, whose place is free, and moves it down to its own. */
+function sink(heap: SimEvent[], event: SimEvent): void {
+  let index = 0;
+  for (;;) {
+    const left = 2 * index + 1;
+    if (left >= heap.length) break;
+    const right = left + 1;
+    const isRightFirst = right < heap.length && isBefore(heap[right] as SimEvent, heap[left] as SimEvent);
+    const childIndex = isRightFirst ? right : left;
+    const child = heap[childIndex] as SimEvent;
+    if (!isBefore(child, event)) break;
+    heap[index] = child;
+    index = childIndex;
+  }
+  heap[index] = event;
+}

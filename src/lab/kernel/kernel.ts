@@ -1,0 +1,159 @@
+// The simulation kernel: virtual time, one event at a time, the same run for the same seed.
+
+import type { Clock } from '../../ports/clock.ts';
+import { createEventHeap, type EventHeap, type SimEvent } from './event-heap.ts';
+import { createIncarnation, type Incarnation, type IncarnationContext } from './incarnation.ts';
+import { type SeededRandom, seededRandom } from './seeded-random.ts';
+import { createTrace, type Trace } from './trace.ts';
+
+export interface KernelOptions {
+  /** 32 bits. */
+  readonly seed: number;
+  /** Milliseconds since the epoch; 2026-01-01 UTC when absent. */
+  readonly startAt?: number;
+  /** Events of the same time run in an order drawn by seed, not in the order in which they were set: finds order bugs. */
+  readonly randomTies?: boolean;
+}
+
+export interface RunRequest {
+  /** Virtual time at which to stop, milliseconds since the epoch. Events at that very time still run. */
+  readonly untilMs: number;
+  /** Lets every promise that can go on go on: one macrotask turn. Handed in, since the kernel itself knows no real time. */
+  readonly drain: () => Promise<void>;
+  /** Called after every event: what rule is broken, or undefined. */
+  readonly check?: () => string | undefined;
+  /** Called after every event: true ends the run early. */
+  readonly stopWhen?: () => boolean;
+}
+
+export type RunEnd =
+  /** The time is up; the clock stands at `untilMs`. */
+  | { readonly kind: 'TimeUp' }
+  | { readonly kind: 'Stopped' }
+  /** `check` found a broken rule. */
+  | { readonly kind: 'Broken'; readonly rule: string }
+  /** No event is left, so nothing can ever happen again; `waiting` names the guarded promises that hang. */
+  | { readonly kind: 'Deadlock'; readonly waiting: readonly string[] }
+  /** Time stands still: more than EVENTS_PER_INSTANT_MAX events at one time; the last of them are named. */
+  | { readonly kind: 'Livelock'; readonly labels: readonly string[] };
+
+export interface Kernel {
+  now(): number;
+  readonly random: SeededRandom;
+  /** The clock of the current incarnation of `owner`, which starts with the first mention. */
+  clock(owner: string): Clock;
+  /** Makes a call's answer reach only the incarnation of `owner` that is alive now. */
+  guard<T>(owner: string, promise: Promise<T>, label?: string): Promise<T>;
+  /** The current incarnation itself. */
+  incarnation(owner: string): Incarnation;
+  /** Crash: pending timers and sleeps are dropped and guarded promises never settle. `clock(owner)` then starts a new life. */
+  kill(owner: string): void;
+  run(request: RunRequest): Promise<RunEnd>;
+  eventCount(): number;
+  traceHash(): string;
+  /** The last events of the owners whose name starts with `ownerPrefix` (of all, when absent), as lines. */
+  recentEvents(ownerPrefix?: string, count?: number): readonly string[];
+}
+
+const DEFAULT_START_AT = 1_767_225_600_000;
+const EVENTS_PER_INSTANT_MAX = 100_000;
+const RECENT_EVENT_COUNT = 30;
+
+/** The state that `run` moves on. */
+interface Timeline {
+  now: number;
+  eventCount: number;
+  readonly heap: EventHeap;
+  readonly trace: Trace;
+}
+
+/** Runs the next event that is due by `untilMs`; false when there is none. */
+function step(timeline: Timeline, untilMs: number): boolean {
+  const next = timeline.heap.peek();
+  if (next === undefined || next.at > untilMs) return false;
+  timeline.heap.pop();
+  timeline.now = next.at;
+  timeline.eventCount += 1;
+  timeline.trace.add(next.owner, next);
+  next.run();
+  return true;
+}
+
+/** Runs events until something ends the run; undefined when there is no event left by `untilMs`. */
+async function runEvents(timeline: Timeline, request: RunRequest): Promise<RunEnd | undefined> {
+  let instant = timeline.now;
+  let eventsOfInstant = 0;
+  await request.drain();
+  while (step(timeline, request.untilMs)) {
+    await request.drain();
+    const rule = request.check?.();
+    if (rule !== undefined) return { kind: 'Broken', rule };
+    if (request.stopWhen?.() === true) return { kind: 'Stopped' };
+    eventsOfInstant = timeline.now === instant ? eventsOfInstant + 1 : 1;
+    instant = timeline.now;
+    if (eventsOfInstant > EVENTS_PER_INSTANT_MAX) {
+      return { kind: 'Livelock', labels: timeline.trace.recent('', 5).map((event) => event.label) };
+    }
+  }
+  return undefined;
+}
+
+export function createKernel(options: KernelOptions): Kernel {
+  const startAt = options.startAt ?? DEFAULT_START_AT;
+  const random = seededRandom(options.seed);
+  const ties = options.randomTies === true ? random.fork('kernel/ties') : undefined;
+  const timeline: Timeline = { now: startAt, eventCount: 0, heap: createEventHeap(), trace: createTrace() };
+  // owner -> its current life
+  const incarnations = new Map<string, Incarnation>();
+  let sequence = 0;
+
+  const schedule: IncarnationContext['schedule'] = ({ owner, ms, label, run }) => {
+    const event: SimEvent = {
+      at: timeline.now + ms,
+      tie: ties?.uint32() ?? 0,
+      sequence: sequence++,
+      owner,
+      label: `${owner}/${label}`,
+      run,
+      cancelled: false,
+    };
+    timeline.heap.push(event);
+    return event;
+  };
+
+  const incarnation = (owner: string): Incarnation => {
+    let current = incarnations.get(owner);
+    if (current === undefined) {
+      current = createIncarnation({ owner, now: () => timeline.now, schedule });
+      incarnations.set(owner, current);
+    }
+    return current;
+  };
+
+  return {
+    now: () => timeline.now,
+    random,
+    clock: (owner) => incarnation(owner).clock,
+    guard: (owner, promise, label = 'call') => incarnation(owner).guard(promise, `${owner}/${label}`),
+    incarnation,
+    kill: (owner) => {
+      incarnations.get(owner)?.kill();
+      incarnations.delete(owner);
+    },
+    run: async (request) => {
+      const end = await runEvents(timeline, request);
+      if (end !== undefined) return end;
+      if (timeline.heap.peek() === undefined) {
+        return { kind: 'Deadlock', waiting: [...incarnations.values()].flatMap((life) => life.waiting()) };
+      }
+      timeline.now = Math.max(timeline.now, request.untilMs);
+      return { kind: 'TimeUp' };
+    },
+    eventCount: () => timeline.eventCount,
+    traceHash: () => timeline.trace.hash(),
+    recentEvents: (ownerPrefix = '', count = RECENT_EVENT_COUNT) =>
+      timeline.trace
+        .recent(ownerPrefix, count)
+        .map((event) => `+${((event.at - startAt) / 1000).toFixed(3)}s ${event.label}`),
+  };
+}

@@ -1,0 +1,61 @@
+// What happened in a run: a hash of all events, and the last events of each owner for failure reports.
+
+export interface TracedEvent {
+  readonly sequence: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly label: string;
+}
+
+export interface Trace {
+  add(owner: string, event: TracedEvent): void;
+  /** 16 hex digits: equal for two runs that did the same things at the same times. */
+  hash(): string;
+  /** The last events of the owners whose name starts with `ownerPrefix`, oldest first, at most `count`. */
+  recent(ownerPrefix: string, count: number): readonly TracedEvent[];
+}
+
+/** Events kept per owner. */
+const RECENT_EVENT_MAX = 64;
+
+/** Two multiplicative lanes of 32 bits: cheap, and enough to tell runs apart. No defence against a forger. */
+function createHash(): { add(text: string): void; hex(): string } {
+  let low = 0x811c9dc5;
+  let high = 0x9747b28c;
+  return {
+    add: (text) => {
+      for (let index = 0; index < text.length; index++) {
+        const unit = text.charCodeAt(index);
+        low = Math.imul(low ^ unit, 0x01000193);
+        high = Math.imul(high ^ unit, 0x85ebca6b) ^ (high >>> 15);
+      }
+    },
+    hex: () => (high >>> 0).toString(16).padStart(8, '0') + (low >>> 0).toString(16).padStart(8, '0'),
+  };
+}
+
+export function createTrace(): Trace {
+  const hash = createHash();
+  // owner -> its last events, as a ring: the event of count n is at index n % RECENT_EVENT_MAX
+  const rings = new Map<string, { events: TracedEvent[]; count: number }>();
+
+  return {
+    add: (owner, event) => {
+      hash.add(`${event.label}@${event.at};`);
+      let ring = rings.get(owner);
+      if (ring === undefined) {
+        ring = { events: [], count: 0 };
+        rings.set(owner, ring);
+      }
+      ring.events[ring.count % RECENT_EVENT_MAX] = event;
+      ring.count += 1;
+    },
+    hash: () => hash.hex(),
+    recent: (ownerPrefix, count) =>
+      [...rings]
+        .filter(([owner]) => owner.startsWith(ownerPrefix))
+        .flatMap(([, ring]) => ring.events)
+        .sort((a, b) => a.sequence - b.sequence)
+        .slice(-count),
+  };
+}
