@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ip } from '../address/testing.ts';
+import { type AllocationChoice, allocate, describeFailure } from './allocate.ts';
+import { applyRecord, endCooldown, ledgerFrom } from './apply-record.ts';
+import { emptyLedger, type JournalRecord, type Ledger } from './ledger.ts';
+import type { SpecEni } from './node-network.ts';
+import { allocation, sandbox, specEni } from './testing-node.ts';
+
+const allocated = (containerId: string, address: string): JournalRecord => ({
+  type: 'Allocated',
+  at: 0,
+  allocation: allocation(containerId, address),
+});
+const released = (containerId: string, address: string, at: number): JournalRecord => ({
+  type: 'Released',
+  at,
+  sandbox: sandbox(containerId),
+  addresses: [ip(address)],
+});
+const withdrawn = (address: string, generation: number): JournalRecord => ({
+  type: 'Withdrawn',
+  at: 0,
+  ip: ip(address),
+  generation,
+});
+
+const everyAddress = (enis: readonly SpecEni[]): ReadonlySet<ReturnType<typeof ip>> =>
+  new Set(enis.flatMap((eni) => eni.addresses));
+
+function choose(ledger: Ledger, enis: readonly SpecEni[]): AllocationChoice {
+  const result = allocate({ ledger, enis, routed: everyAddress(enis), sandbox: sandbox('new') });
+  assert.ok(result.ok, 'an address is chosen');
+  return result.value;
+}
+
+const chosenIp = (ledger: Ledger, enis: readonly SpecEni[]): string => {
+  const choice = choose(ledger, enis);
+  assert.equal(choice.kind, 'New');
+  return choice.kind === 'New' ? choice.ip : '';
+};
+
+describe('allocate chooses an address', () => {
+  test('the same sandbox gets the address it has, though it could have another [CNI-2]', () => {
+    const ledger = ledgerFrom([allocated('new', '10.1.0.5')]);
+    const choice = choose(ledger, [specEni({ addresses: ['10.1.0.4', '10.1.0.5'] })]);
+    assert.equal(choice.kind, 'Existing');
+    assert.deepEqual(choice.kind === 'Existing' && choice.allocation.addresses, ['10.1.0.5']);
+  });
+
+  test('another interface of the same container is another attachment', () => {
+    const ledger = ledgerFrom([allocated('new', '10.1.0.5')]);
+    const enis = [specEni({ addresses: ['10.1.0.4', '10.1.0.5'] })];
+    const result = allocate({
+      ledger,
+      enis,
+      routed: everyAddress(enis),
+      sandbox: { containerId: 'new', ifName: 'net1' },
+    });
+    assert.ok(result.ok && result.value.kind === 'New' && result.value.ip === '10.1.0.4');
+  });
+
+  test('the fullest ENI with a free address comes first, so that the others run empty', () => {
+    const ledger = ledgerFrom([
+      allocated('a', '10.1.0.20'),
+      allocated('b', '10.1.0.30'),
+      allocated('c', '10.1.0.31'),
+    ]);
+    const enis = [
+      specEni({ deviceIndex: 1, addresses: ['10.1.0.10', '10.1.0.11'] }),
+      specEni({ deviceIndex: 2, addresses: ['10.1.0.20', '10.1.0.21'] }),
+      specEni({ deviceIndex: 3, addresses: ['10.1.0.30', '10.1.0.31'] }),
+    ];
+    assert.equal(chosenIp(ledger, enis), '10.1.0.21');
+  });
+
+  test('of equally full ENIs the one with the lowest device index comes first, whatever the order in the spec', () => {
+    const enis = [
+      specEni({ deviceIndex: 2, addresses: ['10.1.0.20'] }),
+      specEni({ deviceIndex: 1, addresses: ['10.1.0.10'] }),
+    ];
+    assert.equal(chosenIp(emptyLedger, enis), '10.1.0.10');
+  });
+
+  test('of rested addresses the one released first comes first, and one that never served before both', () => {
+    const ends = (ledger: Ledger): Ledger => endCooldown(ledger, [...ledger.cooling.keys()]);
+    const enis = [specEni({ addresses: ['10.1.0.4', '10.1.0.5', '10.1.0.6'] })];
+    const two = ends(ledgerFrom([released('a', '10.1.0.4', 500), released('b', '10.1.0.5', 100)]));
+    assert.equal(chosenIp(two, enis), '10.1.0.6');
+    assert.equal(chosenIp(ends(applyRecord(two, released('c', '10.1.0.6', 900))), enis), '10.1.0.5');
+  });
+});
+
+describe('allocate refuses', () => {
+  const cases: readonly {
+    readonly what: string;
+    readonly records?: readonly JournalRecord[];
+    readonly enis: readonly SpecEni[];
+    readonly unrouted?: boolean;
+    readonly says: string;
+  }[] = [
+    { what: 'without an ENI', enis: [], says: 'no ENI has been granted to this node yet' },
+    {
+      what: 'addresses of the primary ENI [IP-7]',
+      enis: [specEni({ deviceIndex: 0, primary: true, addresses: ['10.0.0.9'] })],
+      says: 'no ENI has been granted to this node yet',
+    },
+    {
+      what: 'with an ENI that has no address',
+      enis: [specEni({})],
+      says: 'none of the 1 ENIs has an address for pods yet',
+    },
+    {
+      what: 'an address that another pod holds [IP-1]',
+      records: [allocated('a', '10.1.0.4')],
+      enis: [specEni({ addresses: ['10.1.0.4'] })],
+      says: 'none of the 1 granted addresses is free: 1 used by pods',
+    },
+    {
+      what: 'an address in cooldown [IP-5]',
+      records: [released('a', '10.1.0.4', 0)],
+      enis: [specEni({ addresses: ['10.1.0.4'] })],
+      says: 'none of the 1 granted addresses is free: 1 in cooldown',
+    },
+    {
+      what: 'an address that was let go, though the spec grants it and asks for it no more [IP-6]',
+      records: [withdrawn('10.1.0.4', 7)],
+      enis: [specEni({ addresses: ['10.1.0.4'] })],
+      says: 'none of the 1 granted addresses is free: 1 being withdrawn',
+    },
+    {
+      what: 'an address that the controller asks for',
+      enis: [specEni({ addresses: ['10.1.0.4'], withdrawing: ['10.1.0.4'] })],
+      says: 'none of the 1 granted addresses is free: 1 being withdrawn',
+    },
+    {
+      what: 'addresses of a cordoned ENI',
+      enis: [specEni({ addresses: ['10.1.0.4', '10.1.0.5'], cordoned: true })],
+      says: 'none of the 2 granted addresses is free: 2 on cordoned ENIs',
+    },
+    {
+      what: 'an address that the host does not route yet',
+      enis: [specEni({ addresses: ['10.1.0.4'] })],
+      unrouted: true,
+      says: 'none of the 1 granted addresses is free: 1 on ENIs that are still coming up',
+    },
+    {
+      what: 'and counts each address once',
+      records: [allocated('a', '10.1.0.4'), released('b', '10.1.0.5', 0)],
+      enis: [
+        specEni({ addresses: ['10.1.0.4', '10.1.0.5', '10.1.0.6'], withdrawing: ['10.1.0.4', '10.1.0.6'] }),
+      ],
+      says: 'none of the 3 granted addresses is free: 1 used by pods, 1 in cooldown, 1 being withdrawn',
+    },
+  ];
+  for (const { what, records = [], enis, unrouted = false, says } of cases) {
+    test(what, () => {
+      const result = allocate({
+        ledger: ledgerFrom(records),
+        enis,
+        routed: unrouted ? new Set() : everyAddress(enis),
+        sandbox: sandbox('new'),
+      });
+      assert.ok(!result.ok);
+      assert.equal(describeFailure(result.error), says);
+    });
+  }
+});

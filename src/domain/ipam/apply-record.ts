@@ -1,0 +1,155 @@
+// Adding journal records up to a ledger, and writing a ledger as the fewest records.
+
+import type { Ip } from '../address/ip.ts';
+import { assert } from '../result.ts';
+import {
+  type Allocation,
+  emptyLedger,
+  type JournalRecord,
+  type Ledger,
+  type SandboxId,
+  type SandboxKey,
+  type SpecVersion,
+  sandboxId,
+} from './ledger.ts';
+
+/** A node's object is made anew when a person deletes it; a stale read of one so long ago is no longer possible. */
+const FORMER_UID_COUNT_MAX = 16;
+
+/** How long compaction remembers when an address served last, milliseconds. It matters only for the order of reuse. */
+const REST_MEMORY_MS = 24 * 60 * 60 * 1000;
+
+/** Stands for the sandbox in a compacted Released record: which one it was no longer matters. */
+const COMPACTED: SandboxKey = { containerId: 'compacted', ifName: 'none' };
+
+interface Draft {
+  readonly allocations: Map<SandboxId, Allocation>;
+  readonly holders: Map<Ip, SandboxId>;
+  readonly cooling: Map<Ip, number>;
+  readonly rested: Map<Ip, number>;
+  readonly withdrawn: Map<Ip, number>;
+  spec: SpecVersion | undefined;
+  formerUids: readonly string[];
+}
+
+const draftOf = (ledger: Ledger): Draft => ({
+  allocations: new Map(ledger.allocations),
+  holders: new Map(ledger.holders),
+  cooling: new Map(ledger.cooling),
+  rested: new Map(ledger.rested),
+  withdrawn: new Map(ledger.withdrawn),
+  spec: ledger.spec,
+  formerUids: ledger.formerUids,
+});
+
+/** The ledger after one more record. A record that contradicts the ledger is a programming mistake and throws. */
+export function applyRecord(ledger: Ledger, record: JournalRecord): Ledger {
+  const draft = draftOf(ledger);
+  applyTo(draft, record);
+  return draft;
+}
+
+/** The ledger that a journal's records add up to. Every address released in them still rests: see `endCooldown`. */
+export function ledgerFrom(records: readonly JournalRecord[]): Ledger {
+  const draft = draftOf(emptyLedger);
+  for (const record of records) applyTo(draft, record);
+  return draft;
+}
+
+/** The rest of `addresses` is over. Time is not the ledger's business: whoever holds a clock says when. */
+export function endCooldown(ledger: Ledger, addresses: readonly Ip[]): Ledger {
+  const draft = draftOf(ledger);
+  for (const ip of addresses) {
+    const releasedAt = draft.cooling.get(ip);
+    if (releasedAt === undefined) continue;
+    draft.cooling.delete(ip);
+    draft.rested.set(ip, releasedAt);
+  }
+  return draft;
+}
+
+/** The fewest records that add up to the same ledger. `now` dates them, milliseconds since the epoch. */
+export function compact(ledger: Ledger, now: number): readonly JournalRecord[] {
+  const uids = ledger.formerUids.map((uid): SpecVersion => ({ uid, generation: 0 }));
+  const specs = ledger.spec === undefined ? uids : [...uids, ledger.spec];
+  const released = [...ledger.cooling, ...[...ledger.rested].filter(([, at]) => now - at < REST_MEMORY_MS)];
+  return [
+    ...specs.map((spec): JournalRecord => ({ type: 'SpecSeen', at: now, spec })),
+    ...released.map(
+      ([ip, at]): JournalRecord => ({ type: 'Released', at, sandbox: COMPACTED, addresses: [ip] }),
+    ),
+    ...[...ledger.withdrawn].map(
+      ([ip, generation]): JournalRecord => ({ type: 'Withdrawn', at: now, ip, generation }),
+    ),
+    ...[...ledger.allocations.values()].map(
+      (allocation): JournalRecord => ({ type: 'Allocated', at: now, allocation }),
+    ),
+  ];
+}
+
+function applyTo(draft: Draft, record: JournalRecord): void {
+  switch (record.type) {
+    case 'Allocated':
+      return applyAllocated(draft, record.allocation);
+    case 'Released':
+      return applyReleased(draft, record);
+    case 'Withdrawn':
+      assert(!draft.holders.has(record.ip), `IP-6: ${record.ip} is withdrawn while a pod holds it`);
+      draft.cooling.delete(record.ip);
+      draft.rested.delete(record.ip);
+      draft.withdrawn.set(record.ip, record.generation);
+      return;
+    case 'Forgotten':
+      draft.withdrawn.delete(record.ip);
+      return;
+    case 'SpecSeen':
+      return applySpecSeen(draft, record.spec);
+  }
+}
+
+function applyAllocated(draft: Draft, allocation: Allocation): void {
+  const id = sandboxId(allocation.sandbox);
+  const before = draft.allocations.get(id);
+  assert(
+    before === undefined || before.addresses.join() === allocation.addresses.join(),
+    `CNI-2: sandbox ${id} is given ${allocation.addresses.join()} on top of ${before?.addresses.join()}`,
+  );
+  for (const ip of allocation.addresses) {
+    const holder = draft.holders.get(ip) ?? id;
+    assert(holder === id, `IP-1: ${ip} is given to ${id} while ${holder} holds it`);
+    assert(!draft.withdrawn.has(ip), `IP-6: ${ip} is given to ${id} after it was withdrawn`);
+    draft.cooling.delete(ip);
+    draft.rested.delete(ip);
+    draft.holders.set(ip, id);
+  }
+  draft.allocations.set(id, allocation);
+}
+
+function applyReleased(
+  draft: Draft,
+  { at, sandbox, addresses }: { at: number; sandbox: SandboxKey; addresses: readonly Ip[] },
+): void {
+  const id = sandboxId(sandbox);
+  const held = draft.allocations.get(id)?.addresses ?? [];
+  draft.allocations.delete(id);
+  for (const ip of new Set([...held, ...addresses])) {
+    const holder = draft.holders.get(ip) ?? id;
+    // A late DEL names addresses from its prevResult, which may serve another pod, or nobody, by now.
+    if (holder !== id || draft.withdrawn.has(ip)) continue;
+    draft.holders.delete(ip);
+    draft.rested.delete(ip);
+    draft.cooling.set(ip, Math.max(at, draft.cooling.get(ip) ?? at));
+  }
+}
+
+function applySpecSeen(draft: Draft, spec: SpecVersion): void {
+  if (draft.spec === undefined || draft.spec.uid === spec.uid) {
+    const generation = Math.max(spec.generation, draft.spec?.generation ?? 0);
+    draft.spec = { uid: spec.uid, generation };
+    return;
+  }
+  draft.formerUids = [...draft.formerUids, draft.spec.uid].slice(-FORMER_UID_COUNT_MAX);
+  draft.spec = spec;
+  // The count of generations began anew. What was let go stays so until a later spec of the new object answers it.
+  for (const ip of draft.withdrawn.keys()) draft.withdrawn.set(ip, spec.generation);
+}

@@ -1,0 +1,67 @@
+// NodeNetwork.status as the agent writes it: what the ledger says, beside the conditions of others.
+
+import type { Ip } from '../address/ip.ts';
+import type { Ledger } from './ledger.ts';
+import type { Condition, NodeNetworkStatus, UsedAddress } from './node-network.ts';
+
+export interface StatusInput {
+  readonly ledger: Ledger;
+  /** Withdrawn addresses whose record is not durable yet: not to be listed, a crash would forget them. */
+  readonly undurable: ReadonlySet<Ip>;
+  readonly generation: number;
+  /** The agent's own condition, without its time. */
+  readonly ready: Pick<Condition, 'status' | 'reason' | 'message'>;
+  /** The status that is being replaced. */
+  readonly previous: NodeNetworkStatus;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The whole status. Lists are sorted by text, so that the same ledger always gives the same status. */
+export function statusOf(input: StatusInput): NodeNetworkStatus {
+  const { ledger, undurable, generation, previous } = input;
+  const used = [...ledger.allocations.values()].flatMap((allocation) =>
+    allocation.addresses.map((ip): UsedAddress => ({ ip, pod: allocation.pod })),
+  );
+  return {
+    observedGeneration: generation,
+    used: used.sort((a, b) => compareText(a.ip, b.ip)),
+    cooling: [...ledger.cooling.keys()].sort(compareText),
+    withdrawn: [...ledger.withdrawn.keys()].filter((ip) => !undurable.has(ip)).sort(compareText),
+    conditions: [
+      ...previous.conditions.filter((condition) => condition.type !== 'AgentReady'),
+      agentReady(input),
+    ],
+  };
+}
+
+function agentReady({ ready, previous, now }: StatusInput): Condition {
+  const before = previous.conditions.find((condition) => condition.type === 'AgentReady');
+  const lastTransitionAt = before?.status === ready.status ? before.lastTransitionAt : now;
+  return { type: 'AgentReady', ...ready, lastTransitionAt };
+}
+
+/** Whether writing `next` over `previous` would change anything. */
+export function isSameStatus(previous: NodeNetworkStatus, next: NodeNetworkStatus): boolean {
+  return (
+    previous.observedGeneration === next.observedGeneration &&
+    previous.used.length === next.used.length &&
+    previous.used.every(({ ip, pod }, n) => ip === next.used[n]?.ip && pod === next.used[n]?.pod) &&
+    isSameList(previous.cooling, next.cooling) &&
+    isSameList(previous.withdrawn, next.withdrawn) &&
+    isSameList(conditionTexts(previous), conditionTexts(next))
+  );
+}
+
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, n) => text === b[n]);
+
+/** Order says nothing among conditions: their writers append. */
+const conditionTexts = ({ conditions }: NodeNetworkStatus): readonly string[] =>
+  conditions
+    .map(({ type, status, reason, message, lastTransitionAt }) =>
+      JSON.stringify([type, status, reason, message, lastTransitionAt]),
+    )
+    .sort(compareText);

@@ -1,0 +1,46 @@
+// Builders for tests of the node's side: every option that a test sets matters to it.
+
+import { cidr, ip } from '../address/testing.ts';
+import { podKey, type EniId, type SubnetId } from '../ids.ts';
+import type { Allocation, SandboxKey } from './ledger.ts';
+import type { SpecEni } from './node-network.ts';
+
+export const sandbox = (containerId: string): SandboxKey => ({ containerId, ifName: 'eth0' });
+
+export const allocation = (containerId: string, address: string): Allocation => ({
+  sandbox: sandbox(containerId),
+  pod: podKey('shop', containerId),
+  podUid: `uid-${containerId}`,
+  addresses: [ip(address)],
+  hostLink: `eni${containerId}`,
+  netnsPath: `/run/netns/${containerId}`,
+});
+
+export interface EniOptions {
+  readonly deviceIndex?: number;
+  readonly addresses?: readonly string[];
+  readonly withdrawing?: readonly string[];
+  readonly cordoned?: boolean;
+  readonly primary?: boolean;
+}
+
+/** An ENI of ENIConfig `blue` in 10.1.0.0/24; `deviceIndex` (1 unless given) also names it. */
+export function specEni(options: EniOptions): SpecEni {
+  const deviceIndex = options.deviceIndex ?? 1;
+  return {
+    eniId: `eni-0000000${deviceIndex}` as EniId,
+    mac: `02:00:00:00:00:0${deviceIndex}`,
+    primary: options.primary ?? false,
+    deviceIndex,
+    networkCardIndex: 0,
+    eniConfig: 'blue',
+    subnetId: 'subnet-0000000b' as SubnetId,
+    subnetCidr: cidr('10.1.0.0/24'),
+    securityGroupIds: [],
+    primaryAddress: ip(`10.1.0.${240 + deviceIndex}`),
+    addresses: (options.addresses ?? []).map(ip),
+    prefixes: [],
+    withdrawing: (options.withdrawing ?? []).map(ip),
+    cordoned: options.cordoned ?? false,
+  };
+}
