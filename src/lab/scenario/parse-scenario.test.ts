@@ -1,0 +1,378 @@
+// Scenario files: what is read, and what is said, at which line and column, of each mistake.
+
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { parseScenario, showMistakes } from './parse-scenario.ts';
+import type { Scenario } from './scenario.ts';
+
+const WORLD = `name: small
+vpc:
+  id: vpc-0123456789abcdef0
+  cidr: 10.0.0.0/16
+  subnets:
+    - { id: subnet-00000000000000001, name: nodes-a, zone: eu-west-1a, cidr: 10.0.0.0/24 }
+    - { id: subnet-00000000000000002, name: pods-a, zone: eu-west-1a, cidr: 10.0.16.0/20 }
+  securityGroups:
+    - id: sg-00000000000000001
+      name: nodes
+      ingress:
+        - { protocol: tcp, port: 8000-8080, peer: 10.0.0.0/16 }
+        - { protocol: all, peer: nodes }
+settings: { WARM_ENI_TARGET: 1, AWS_VPC_K8S_CNI_EXTERNALSNAT: true }
+eniConfigs:
+  - apiVersion: crd.k8s.amazonaws.com/v1alpha1
+    kind: ENIConfig
+    metadata: { name: eu-west-1a }
+    spec: { subnet: subnet-00000000000000002, securityGroups: [sg-00000000000000001] }
+nodes:
+  - { name: n1, type: m5.large, subnet: nodes-a, securityGroups: [nodes] }
+  - { name: n2, type: m5.large, subnet: nodes-a, securityGroups: [nodes], launch: ByStep }
+`;
+
+function read(text: string): Scenario {
+  const parsed = parseScenario(text);
+  assert.ok(parsed.ok, parsed.ok ? '' : showMistakes('x.yaml', parsed.error));
+  return parsed.value;
+}
+
+const mistakesOf = (text: string): string => {
+  const parsed = parseScenario(text);
+  assert.ok(!parsed.ok, 'the file must be refused');
+  return showMistakes('x.yaml', parsed.error);
+};
+
+suite('a scenario file', () => {
+  test('has the world, with settings as texts and defaults filled in', () => {
+    const scenario = read(WORLD);
+    assert.deepEqual(scenario.settings, { WARM_ENI_TARGET: '1', AWS_VPC_K8S_CNI_EXTERNALSNAT: 'true' });
+    assert.deepEqual(scenario.hosts, { internet: '203.0.113.10', onPrem: '192.168.50.10' });
+    assert.deepEqual(scenario.vpc.securityGroups[0]?.ingress[0], {
+      protocol: 'tcp',
+      port: { first: 8000, last: 8080 },
+      peer: '10.0.0.0/16',
+    });
+    assert.equal(scenario.nodes[1]?.launch, 'ByStep');
+    assert.deepEqual(scenario.steps, []);
+  });
+
+  test('has steps: actions and expectations, with durations in any unit', () => {
+    const { steps } = read(`${WORLD}steps:
+  - createPods: { node: n1, prefix: web, count: 2 }
+  - expect: both run
+    within: 2m
+    running: { pods: [web-*], subnet: pods-a }
+  - expect: they talk
+    reach: { from: pod/web-1, to: 'pod/web-2:8443', seenAs: self }
+`);
+    assert.deepEqual(steps, [
+      {
+        kind: 'Action',
+        action: { verb: 'createPods', request: { node: 'n1', pods: ['default/web-1', 'default/web-2'] } },
+      },
+      {
+        kind: 'Expectation',
+        expectation: {
+          title: 'both run',
+          check: { kind: 'running', want: { pods: [{ key: 'default/web-', any: true }], subnet: 'pods-a' } },
+          withinMs: 120_000,
+          holdsForMs: 0,
+        },
+      },
+      {
+        kind: 'Expectation',
+        expectation: {
+          title: 'they talk',
+          check: {
+            kind: 'reach',
+            want: {
+              from: { kind: 'Pod', pod: 'default/web-1' },
+              to: { endpoint: { kind: 'Pod', pod: 'default/web-2' }, port: 8443 },
+              seenAs: 'self',
+            },
+          },
+          withinMs: 15_000,
+          holdsForMs: 0,
+        },
+      },
+    ]);
+  });
+
+  test('may carry ENIConfigs as further documents, also as the List that kubectl prints', () => {
+    const object = (name: string): string =>
+      `{ apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: ${name} }, spec: { subnet: subnet-00000000000000002 } }`;
+    const scenario = read(
+      `${WORLD}---\n${object('one')}\n---\napiVersion: v1\nkind: List\nitems:\n  - ${object('two')}\n`,
+    );
+    assert.deepEqual(
+      scenario.eniConfigs.map(({ name }) => name),
+      ['eu-west-1a', 'one', 'two'],
+    );
+  });
+
+  test('may carry an ENIConfig whose spec cannot work: what Eniwhere says of it is what the scenario shows', () => {
+    const scenario = read(
+      `${WORLD}---\n{ apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: bad }, spec: {} }\n`,
+    );
+    assert.equal(scenario.eniConfigs[1]?.spec.kind, 'Malformed');
+  });
+});
+
+suite('a mistake in a scenario file is told with its line and column', () => {
+  const replaced = (from: string, to: string): string => {
+    assert.ok(WORLD.includes(from), from);
+    return WORLD.replace(from, to);
+  };
+  const steps = (text: string): string => `${WORLD}steps:\n${text}\n`;
+  const cases: readonly [string, string, string][] = [
+    ['an empty file', '', 'x.yaml:1:1: the file is empty; a scenario starts with name: and vpc:'],
+    ['broken YAML', 'name: [a\nvpc: {', 'x.yaml:2:1: '],
+    ['a key given twice', `${WORLD}name: again\n`, 'x.yaml:23:1: Map keys must be unique'],
+    [
+      'a text where a mapping belongs',
+      'just text',
+      'x.yaml:1:1: the scenario must be a mapping, but is "just text"',
+    ],
+    [
+      'a missing key',
+      replaced('    - id: sg-00000000000000001\n      name', '    - name'),
+      'x.yaml:9:7: vpc.securityGroups[0].id is missing',
+    ],
+    [
+      'a mistyped key',
+      replaced('zone: eu-west-1a, cidr: 10.0.0.0/24', 'zoen: eu-west-1a, cidr: 10.0.0.0/24'),
+      'x.yaml:6:54: vpc.subnets[0]: unknown key "zoen"; did you mean "zone"?',
+    ],
+    [
+      'an unknown key',
+      `${WORLD}colour: red\n`,
+      'x.yaml:23:1: the scenario: unknown key "colour"; the keys here are name, about, vpc,',
+    ],
+    [
+      'a malformed id',
+      replaced('subnet-00000000000000001,', 'subnet-1,'),
+      'x.yaml:6:13: vpc.subnets[0].id: "subnet-1" is not a subnet id: expected subnet- followed by 8 or 17 lower-case hex digits',
+    ],
+    [
+      'a malformed CIDR',
+      replaced('10.0.16.0/20', '10.0.17.0/20'),
+      'x.yaml:7:77: vpc.subnets[1].cidr: "10.0.17.0/20" has host bits set: the block of 10.0.17.0 is 10.0.16.0/20',
+    ],
+    [
+      'IPv6 in the VPC',
+      replaced('cidr: 10.0.0.0/16', 'cidr: 2001:db8::/56'),
+      `x.yaml:4:9: vpc.cidr: "2001:db8::/56" is IPv6; the lab's VPC is IPv4`,
+    ],
+    [
+      'a subnet outside the VPC',
+      replaced('10.0.16.0/20', '10.1.16.0/20'),
+      'x.yaml:7:77: 10.1.16.0/20 lies outside the VPC (10.0.0.0/16)',
+    ],
+    [
+      'overlapping subnets',
+      replaced('10.0.16.0/20', '10.0.0.0/20'),
+      'x.yaml:7:77: 10.0.0.0/20 overlaps subnet nodes-a (10.0.0.0/24)',
+    ],
+    [
+      'a subnet too small for AWS',
+      replaced('10.0.16.0/20', '10.0.16.0/29'),
+      'x.yaml:7:77: 10.0.16.0/29: a subnet is a /16 to a /28',
+    ],
+    [
+      'a subnet name twice',
+      replaced('name: pods-a', 'name: nodes-a'),
+      'x.yaml:7:45: a second subnet with name "nodes-a"',
+    ],
+    [
+      'an unknown group in a rule',
+      replaced('peer: nodes', 'peer: node'),
+      'x.yaml:13:34: unknown security group "node"; did you mean "nodes"?',
+    ],
+    [
+      'a port for all protocols',
+      replaced('protocol: all,', 'protocol: all, port: 80,'),
+      'x.yaml:13:34: vpc.securityGroups[0].ingress[1].port: only tcp and udp have ports',
+    ],
+    [
+      'an impossible port',
+      replaced('8000-8080', '8080-8000'),
+      'x.yaml:12:34: vpc.securityGroups[0].ingress[0].port: "8080-8000" is not a port (1 to 65535) or a range of ports like 8000-8080',
+    ],
+    [
+      'a protocol that no group has',
+      replaced('protocol: tcp', 'protocol: http'),
+      'x.yaml:12:23: vpc.securityGroups[0].ingress[0].protocol is "http"; it must be one of all, tcp, udp, icmp',
+    ],
+    [
+      'a host inside the VPC',
+      `${WORLD}hosts: { internet: 10.0.0.9 }\n`,
+      'x.yaml:23:20: 10.0.0.9 lies inside the VPC; choose an address outside',
+    ],
+    [
+      'a setting that is a list',
+      replaced('WARM_ENI_TARGET: 1', 'WARM_ENI_TARGET: [1]'),
+      'x.yaml:14:30: settings.WARM_ENI_TARGET: a setting is a text, a number or a boolean',
+    ],
+    [
+      'an ENIConfig of another kind',
+      replaced('kind: ENIConfig', 'kind: EniConfig'),
+      'x.yaml:16:5: eniConfigs[0]: kind is "EniConfig"; set kind: ENIConfig',
+    ],
+    [
+      'an ENIConfig twice',
+      `${WORLD}---\n{ apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: eu-west-1a }, spec: {} }`,
+      'a second ENIConfig named "eu-west-1a"',
+    ],
+    [
+      'an object that is no ENIConfig in a further document',
+      `${WORLD}---\napiVersion: v1\nkind: Pod\n`,
+      'x.yaml:24:1: apiVersion is "v1"; set apiVersion: crd.k8s.amazonaws.com/v1alpha1',
+    ],
+    [
+      'a node in an unknown subnet',
+      replaced('{ name: n1, type: m5.large, subnet: nodes-a', '{ name: n1, type: m5.large, subnet: node-a'),
+      'x.yaml:21:41: unknown subnet "node-a"; did you mean "nodes-a"?',
+    ],
+    [
+      'a zone label that lies',
+      replaced('launch: ByStep', 'labels: { topology.kubernetes.io/zone: eu-west-1b }'),
+      'x.yaml:22:114: node n2 is in zone eu-west-1a by its subnet; leave the label out, it is set by itself',
+    ],
+    [
+      'a label without quotes',
+      replaced('launch: ByStep', 'labels: { fast: true }'),
+      'x.yaml:22:91: nodes[1].labels.fast must be a text (put it in quotes), but is true',
+    ],
+    [
+      'a step that does nothing',
+      steps('  - {}'),
+      'x.yaml:24:5: steps[0]: a step needs expect:, or one of section, wait, launchNode,',
+    ],
+    [
+      'a step that does two things',
+      steps('  - { section: a, wait: 1s }'),
+      'x.yaml:24:5: steps[0]: a step does one thing, but has section and wait; make them two steps',
+    ],
+    [
+      'a step that does and expects',
+      steps('  - { expect: a, wait: 1s }'),
+      'x.yaml:24:5: steps[0]: a step with expect: does nothing, but has wait; make them two steps',
+    ],
+    [
+      'a check without a sentence',
+      steps('  - alive: { connections: [c] }'),
+      'x.yaml:24:5: steps[0]: "alive" is a check; add expect: with the sentence for the report',
+    ],
+    [
+      'a sentence without a check',
+      steps('  - expect: all is well'),
+      'x.yaml:24:5: steps[0]: expect: needs one of selection, enis,',
+    ],
+    [
+      'two checks in one',
+      steps('  - { expect: a, waiting: { pods: [p] }, gone: { pods: [p] } }'),
+      'x.yaml:24:5: steps[0]: expect: checks one thing, but has waiting and gone; make them two steps',
+    ],
+    [
+      'a time limit on an action',
+      steps('  - { wait: 1s, within: 2s }'),
+      'x.yaml:24:5: steps[0]: within and holdsFor belong to a step with expect:',
+    ],
+    [
+      'a duration without a unit',
+      steps('  - wait: "5"'),
+      'x.yaml:24:11: steps[0].wait: "5" is not a duration; write it like 500ms, 20s or 2m',
+    ],
+    [
+      'a duration as a number',
+      steps('  - wait: 5'),
+      'x.yaml:24:11: steps[0].wait must be a text (put it in quotes), but is 5',
+    ],
+    [
+      'a mistyped verb',
+      steps('  - createPod: { node: n1, pods: [a] }'),
+      'x.yaml:24:5: steps[0]: unknown key "createPod"; did you mean "createPods"?',
+    ],
+    [
+      'a pod on an unknown node',
+      steps('  - createPods: { node: n3, pods: [a] }'),
+      'x.yaml:24:25: unknown node "n3"; did you mean "n1"?',
+    ],
+    [
+      'a pod on a node that is not launched',
+      steps('  - createPods: { node: n2, pods: [a] }'),
+      'x.yaml:24:25: node n2 is not launched yet; add launchNode: n2 before',
+    ],
+    [
+      'a pod made twice',
+      steps('  - createPods: { node: n1, pods: [a, a] }'),
+      'x.yaml:24:17: pod a exists already',
+    ],
+    [
+      'pods and prefix',
+      steps('  - createPods: { node: n1, pods: [a], prefix: b, count: 1 }'),
+      'x.yaml:24:17: steps[0].createPods: give either pods (a list of names), or prefix and count',
+    ],
+    [
+      'a prefix without a count',
+      steps('  - createPods: { node: n1, prefix: b }'),
+      'x.yaml:24:17: steps[0].createPods: prefix and count belong together',
+    ],
+    [
+      'an unknown pod',
+      steps('  - deletePods: [b]'),
+      'x.yaml:24:18: unknown pod "b"; there is none at this moment',
+    ],
+    [
+      'a check of a pod that is deleted',
+      steps(
+        '  - createPods: { node: n1, pods: [a] }\n  - deletePods: [a]\n  - { expect: it runs, running: { pods: [a] } }',
+      ),
+      'x.yaml:26:42: unknown pod "a"; there is none at this moment',
+    ],
+    [
+      'an endpoint of no kind',
+      steps('  - { expect: a, blocked: { from: server, to: internet } }'),
+      'x.yaml:24:35: steps[0].blocked.from: "server" is not an endpoint; write pod/NAME,',
+    ],
+    [
+      'a port out of range',
+      steps(`  - { expect: a, blocked: { from: node/n1, to: 'internet:99999' } }`),
+      'steps[0].blocked.to: "internet:99999" has no port from 1 to 65535 after the colon',
+    ],
+    [
+      'an unknown connection',
+      steps('  - { expect: a, alive: { connections: [c] } }'),
+      'x.yaml:24:41: unknown connection "c"; there is none at this moment',
+    ],
+    [
+      'a selection of an unknown ENIConfig',
+      steps('  - { expect: a, selection: { node: n1, is: eu-west-1b } }'),
+      'x.yaml:24:45: unknown ENIConfig "eu-west-1b"; did you mean "eu-west-1a"?',
+    ],
+    [
+      'an Event about an unknown pod',
+      steps('  - { expect: a, event: { about: pod/x } }'),
+      'x.yaml:24:34: unknown pod "x"; there is none at this moment',
+    ],
+    [
+      'an ENIConfig deleted that is not there',
+      steps('  - deleteEniConfig: other'),
+      'x.yaml:24:22: unknown ENIConfig "other"; known: eu-west-1a',
+    ],
+  ];
+  for (const [title, text, expected] of cases)
+    test(title, () => {
+      const told = mistakesOf(text);
+      assert.ok(told.includes(expected), `told:\n${told}\nexpected:\n${expected}`);
+    });
+
+  test('all mistakes of one file are told at once, in the order of the file', () => {
+    const text = replaced('protocol: tcp', 'protocol: http').replace('name: small', 'name: Small');
+    assert.deepEqual(
+      mistakesOf(text)
+        .split('\n')
+        .map((line) => line.split(': ')[0]),
+      ['x.yaml:1:7', 'x.yaml:12:23'],
+    );
+  });
+});

@@ -1,0 +1,149 @@
+// The steps of a scenario's timeline: each does one thing, or expects one thing.
+
+import { z } from 'zod';
+import { type Check, type CheckKind, checkShape } from './check-schema.ts';
+import {
+  closed,
+  count,
+  destination,
+  durationMs,
+  endpoint,
+  localName,
+  pod,
+  podPattern,
+  words,
+} from './schema-words.ts';
+import { eniConfigManifest, settings, textMap } from './world-schema.ts';
+import { podKey, type PodKey } from '../../domain/ids.ts';
+
+/** Pods that one step may make. */
+const POD_COUNT_MAX = 500;
+
+const createPods = closed({
+  node: localName,
+  pods: z.array(pod).optional(),
+  /** PREFIX-1 ... PREFIX-COUNT in namespace default. */
+  prefix: localName.optional(),
+  count: count.max(POD_COUNT_MAX, `a step makes at most ${POD_COUNT_MAX} pods`).optional(),
+})
+  .refine((value) => (value.pods === undefined) !== (value.prefix === undefined), {
+    error: 'give either pods (a list of names), or prefix and count',
+  })
+  .refine((value) => (value.prefix === undefined) === (value.count === undefined), {
+    error: 'prefix and count belong together',
+  })
+  .transform((value): { readonly node: string; readonly pods: readonly PodKey[] } => ({
+    node: value.node,
+    pods:
+      value.pods ??
+      Array.from({ length: value.count ?? 0 }, (_, n) => podKey('default', `${value.prefix}-${n + 1}`)),
+  }));
+
+const metadataChange = closed({
+  node: localName,
+  set: textMap.default({}),
+  remove: z.array(words).default([]),
+}).refine((value) => Object.keys(value.set).length + value.remove.length > 0, {
+  error: 'give set or remove',
+});
+
+const podList = z.array(podPattern).min(1, 'name at least one pod');
+
+export const actionShape = {
+  section: words,
+  wait: durationMs,
+  launchNode: localName,
+  createPods,
+  deletePods: podList,
+  annotateNode: metadataChange,
+  labelNode: metadataChange,
+  applyEniConfig: eniConfigManifest,
+  deleteEniConfig: words,
+  /** The scenario's settings with these on top. */
+  restartController: closed({ settings: settings.default({}) }),
+  restartAgent: localName,
+  /** Someone else takes addresses of the subnet until so many are free. */
+  occupyAddresses: closed({ subnet: words, leaveFree: count }),
+  /** Someone else gives back so many of those. */
+  freeAddresses: closed({ subnet: words, count }),
+  /** A TCP connection that stays open; `alive` checks it later. */
+  openConnection: closed({ name: localName, from: endpoint, to: destination }),
+};
+
+export type ActionVerb = keyof typeof actionShape;
+export type ActionOf<V extends ActionVerb> = z.output<(typeof actionShape)[V]>;
+export type Action = {
+  readonly [V in ActionVerb]: { readonly verb: V; readonly request: ActionOf<V> };
+}[ActionVerb];
+
+export interface Expectation {
+  /** The sentence of the report's line. */
+  readonly title: string;
+  readonly check: Check;
+  /** How long it may take to become true, milliseconds. */
+  readonly withinMs: number;
+  /** How long it must then stay true, milliseconds. */
+  readonly holdsForMs: number;
+}
+
+export type Step =
+  | { readonly kind: 'Action'; readonly action: Action }
+  | { readonly kind: 'Expectation'; readonly expectation: Expectation };
+
+/** An expectation may become true within this time unless the step says otherwise, milliseconds. */
+export const DEFAULT_WITHIN_MS = 15_000;
+
+type Optional<S extends Readonly<Record<string, z.ZodType>>> = {
+  readonly [K in keyof S]: z.ZodOptional<S[K]>;
+};
+
+const optional = <S extends Readonly<Record<string, z.ZodType>>>(shape: S): Optional<S> =>
+  Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, schema.optional()])) as Optional<S>;
+
+const flatStep = closed({
+  expect: words.optional(),
+  within: durationMs.optional(),
+  holdsFor: durationMs.optional(),
+  ...optional(checkShape),
+  ...optional(actionShape),
+});
+
+const verbs = Object.keys(actionShape) as readonly ActionVerb[];
+const checkKinds = Object.keys(checkShape) as readonly CheckKind[];
+
+/** Turns the flat form that people write into exactly one action or one expectation. */
+export const step: z.ZodType<Step> = flatStep.transform((value, context): Step => {
+  const complain = (message: string): never => {
+    context.issues.push({ code: 'custom', message, input: value });
+    return z.NEVER;
+  };
+  const verbsUsed = verbs.filter((verb) => value[verb] !== undefined);
+  const kindsUsed = checkKinds.filter((kind) => value[kind] !== undefined);
+  const { expect } = value;
+  if (expect === undefined) {
+    const [verb, second] = verbsUsed;
+    if (kindsUsed[0] !== undefined)
+      return complain(`"${kindsUsed[0]}" is a check; add expect: with the sentence for the report`);
+    if (value.within !== undefined || value.holdsFor !== undefined)
+      return complain('within and holdsFor belong to a step with expect:');
+    if (verb === undefined) return complain(`a step needs expect:, or one of ${verbs.join(', ')}`);
+    if (second !== undefined)
+      return complain(`a step does one thing, but has ${verbsUsed.join(' and ')}; make them two steps`);
+    return { kind: 'Action', action: { verb, request: value[verb] } as Action };
+  }
+  const [kind, second] = kindsUsed;
+  if (verbsUsed[0] !== undefined)
+    return complain(`a step with expect: does nothing, but has ${verbsUsed[0]}; make them two steps`);
+  if (kind === undefined) return complain(`expect: needs one of ${checkKinds.join(', ')}`);
+  if (second !== undefined)
+    return complain(`expect: checks one thing, but has ${kindsUsed.join(' and ')}; make them two steps`);
+  return {
+    kind: 'Expectation',
+    expectation: {
+      title: expect,
+      check: { kind, want: value[kind] } as Check,
+      withinMs: value.within ?? DEFAULT_WITHIN_MS,
+      holdsForMs: value.holdsFor ?? 0,
+    },
+  };
+});

@@ -1,0 +1,97 @@
+// Checks of the fixed part of a scenario: ids and names are unique, blocks nest, and what is named exists.
+
+import {
+  cidrContains,
+  cidrContainsCidr,
+  cidrOverlaps,
+  cidrPrefixLength,
+  parseCidr,
+} from '../../domain/address/cidr.ts';
+import { checkGroup, checkSubnet, type Complain } from './reference-words.ts';
+import type { Scenario } from './scenario.ts';
+
+export function checkWorld(scenario: Scenario, complain: Complain): void {
+  checkVpc(scenario, complain);
+  checkNodes(scenario, complain);
+  checkUnique(
+    scenario.eniConfigs.map(({ name }) => name),
+    (index, name) => complain(['eniConfigs', index], `a second ENIConfig named "${name}"`),
+  );
+}
+
+function checkUnique(names: readonly string[], onSecond: (index: number, name: string) => void): void {
+  const seen = new Set<string>();
+  for (const [index, name] of names.entries()) {
+    if (seen.has(name)) onSecond(index, name);
+    seen.add(name);
+  }
+}
+
+/** AWS: a subnet's block is a /16 to a /28. */
+const SUBNET_PREFIX_LENGTH_MIN = 16;
+const SUBNET_PREFIX_LENGTH_MAX = 28;
+
+function checkVpc(scenario: Scenario, complain: Complain): void {
+  const { subnets, securityGroups, cidr, secondaryCidrs } = scenario.vpc;
+  const blocks = [cidr, ...secondaryCidrs];
+  for (const field of ['id', 'name', 'cidr'] as const)
+    checkUnique(
+      subnets.map((subnet) => subnet[field]),
+      (index, value) =>
+        complain(['vpc', 'subnets', index, field], `a second subnet with ${field} "${value}"`),
+    );
+  for (const field of ['id', 'name'] as const)
+    checkUnique(
+      securityGroups.map((group) => group[field]),
+      (index, value) =>
+        complain(['vpc', 'securityGroups', index, field], `a second security group with ${field} "${value}"`),
+    );
+  for (const [index, subnet] of subnets.entries()) {
+    const path = ['vpc', 'subnets', index, 'cidr'];
+    const length = cidrPrefixLength(subnet.cidr);
+    if (!blocks.some((block) => cidrContainsCidr(block, subnet.cidr)))
+      complain(path, `${subnet.cidr} lies outside the VPC (${blocks.join(', ')})`);
+    if (length < SUBNET_PREFIX_LENGTH_MIN || length > SUBNET_PREFIX_LENGTH_MAX)
+      complain(
+        path,
+        `${subnet.cidr}: a subnet is a /${SUBNET_PREFIX_LENGTH_MIN} to a /${SUBNET_PREFIX_LENGTH_MAX}`,
+      );
+    const other = subnets.slice(0, index).find(({ cidr }) => cidrOverlaps(cidr, subnet.cidr));
+    if (other !== undefined && other.cidr !== subnet.cidr)
+      complain(path, `${subnet.cidr} overlaps subnet ${other.name} (${other.cidr})`);
+  }
+  for (const host of ['internet', 'onPrem'] as const)
+    if (blocks.some((block) => cidrContains(block, scenario.hosts[host])))
+      complain(['hosts', host], `${scenario.hosts[host]} lies inside the VPC; choose an address outside`);
+  for (const [index, group] of securityGroups.entries())
+    for (const direction of ['ingress', 'egress'] as const)
+      for (const [number, { peer }] of (group[direction] ?? []).entries())
+        if (!parseCidr(peer).ok)
+          checkGroup(
+            scenario,
+            peer,
+            () => ['vpc', 'securityGroups', index, direction, number, 'peer'],
+            complain,
+          );
+}
+
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+function checkNodes(scenario: Scenario, complain: Complain): void {
+  checkUnique(
+    scenario.nodes.map(({ name }) => name),
+    (index, name) => complain(['nodes', index, 'name'], `a second node named "${name}"`),
+  );
+  for (const [index, node] of scenario.nodes.entries()) {
+    checkSubnet(scenario, node.subnet, ['nodes', index, 'subnet'], complain);
+    for (const [position, group] of node.securityGroups.entries())
+      checkGroup(scenario, group, () => ['nodes', index, 'securityGroups', position], complain);
+    const zone = node.labels[ZONE_LABEL];
+    const subnet = scenario.vpc.subnets.find(({ id, name }) => id === node.subnet || name === node.subnet);
+    if (zone !== undefined && subnet !== undefined && zone !== subnet.zone)
+      complain(
+        ['nodes', index, 'labels', ZONE_LABEL],
+        `node ${node.name} is in zone ${subnet.zone} by its subnet; leave the label out, it is set by itself`,
+      );
+  }
+}
