@@ -1,0 +1,119 @@
+// One call's way to the simulated EC2 and back: delays, refusals before any effect, the effect, and lost answers.
+
+import { ok, type Result } from '../../domain/result.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ec2Failure, Ec2Outcome } from '../../ports/ec2.ts';
+import { done, failed, unknown } from '../../ports/outcome.ts';
+import { type Random, randomHex } from '../../ports/random.ts';
+import { chance, drawBetween } from '../kernel/draw.ts';
+import type { CallLog } from './call-log.ts';
+import { serverError, throttled, unauthorized } from './ec2-errors.ts';
+import type { Region } from './region.ts';
+import type { BucketName, Ec2Action, TokenBuckets } from './token-bucket.ts';
+
+export interface Caller {
+  readonly name: string;
+  /** Answers come by this clock: a caller that has died, and its clock with it, hears none. */
+  readonly clock: Clock;
+}
+
+export interface ApiRequest<T> {
+  readonly action: Ec2Action;
+  /** The bucket that pays, when it is not the action's own. */
+  readonly bucket?: BucketName;
+  /** What the log says the call is about. */
+  readonly subject: string;
+  readonly effect: () => Result<T, Ec2Failure>;
+}
+
+export interface Api {
+  call<T>(caller: Caller, request: ApiRequest<T>): Promise<Ec2Outcome<T>>;
+}
+
+export interface ApiContext {
+  readonly region: Region;
+  readonly buckets: TokenBuckets;
+  readonly log: CallLog;
+  /** Actions whose permission is taken away. */
+  readonly denied: ReadonlySet<Ec2Action>;
+  readonly random: Random;
+}
+
+/** What happens to one call, drawn when it is made, so that it depends on no other call's fate. */
+interface Fate {
+  readonly wayThereMs: number;
+  readonly wayBackMs: number;
+  readonly requestLost: boolean;
+  readonly answerLost: boolean;
+  readonly throttled: boolean;
+  readonly serverError: boolean;
+}
+
+function drawFate({ region, random }: ApiContext): Fate {
+  const profile = region.profile();
+  const latencyMs = drawBetween(random, { min: profile.latencyMinMs, max: profile.latencyMaxMs });
+  const wayThereMs = Math.floor(latencyMs / 2);
+  return {
+    wayThereMs,
+    wayBackMs: latencyMs - wayThereMs,
+    requestLost: chance(random, profile.lostRequestOdds),
+    answerLost: chance(random, profile.lostAnswerOdds),
+    throttled: chance(random, profile.throttleOdds),
+    serverError: chance(random, profile.serverErrorOdds),
+  };
+}
+
+/** What EC2 makes of a request that has arrived. */
+function perform<T>(
+  context: ApiContext,
+  fate: Fate,
+  { caller, request }: { readonly caller: Caller; readonly request: ApiRequest<T> },
+): Result<T, Ec2Failure> {
+  const { region, buckets, denied, random } = context;
+  const profile = region.profile();
+  const { action } = request;
+  if (profile.tokenBuckets && !buckets.take(request.bucket ?? action, profile.otherSpendersPerSecond)) {
+    return throttled(action);
+  }
+  if (fate.throttled) return throttled(action);
+  if (denied.has(action)) return unauthorized(action, randomHex(random, 40));
+  if (fate.serverError) return serverError(action);
+  return region.as(caller.name, request.effect);
+}
+
+export function createApi(context: ApiContext): Api {
+  const { region, log } = context;
+  return {
+    call: async (caller, request) => {
+      const { action, subject } = request;
+      const fate = drawFate(context);
+      const { timeoutMs } = region.profile();
+      const startedAt = region.clock.now();
+      const logged = (result: string, answered: boolean): void =>
+        log.add({ at: region.clock.now(), client: caller.name, action, subject, result, answered });
+      const giveUp = async (): Promise<Ec2Outcome<never>> => {
+        const restMs = Math.max(0, startedAt + timeoutMs - region.clock.now());
+        await caller.clock.sleep(restMs, `${action}:timeout`);
+        return unknown(`${action} was not answered within ${timeoutMs} ms`);
+      };
+
+      // The request travels by the world's clock: it arrives even if its caller dies meanwhile.
+      await region.clock.sleep(fate.wayThereMs, action);
+      if (fate.requestLost) {
+        logged('lost', false);
+        return giveUp();
+      }
+      const result = perform(context, fate, { caller, request });
+      logged(result.ok ? 'ok' : result.error.code, !fate.answerLost);
+      if (fate.answerLost) return giveUp();
+      await caller.clock.sleep(fate.wayBackMs, `${action}:answer`);
+      return result.ok ? done(result.value) : failed(result.error);
+    },
+  };
+}
+
+/** An effect that reads and cannot be refused. */
+export const reading =
+  <T>(read: () => T): (() => Result<T, Ec2Failure>) =>
+  () =>
+    ok(read());

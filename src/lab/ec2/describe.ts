@@ -1,0 +1,80 @@
+// What describes answer: the truth of now, or of a while ago, in no order that anybody may rely on.
+
+import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
+import type { EniId, InstanceId } from '../../domain/ids.ts';
+import type { Ec2Eni, Ec2Instance, EniFilter } from '../../ports/ec2.ts';
+import { type Random, randomInt } from '../../ports/random.ts';
+import { chance, shuffled } from '../kernel/draw.ts';
+import { STALENESS_MAX_MS } from './ec2-profile.ts';
+import { forgetTerminated } from './instance-operations.ts';
+import type { Region } from './region.ts';
+import type { VersionedMap } from './versioned-map.ts';
+
+/** From which moment an object is seen; asked once per object. */
+export type Moment = () => number;
+
+/** Draws how old one describe's answer is. Answers of later calls may be older: describes go back in time. */
+export function drawMoment(region: Region, random: Random): Moment {
+  const { staleOdds, staleMs, stalePerObject } = region.profile();
+  const now = region.clock.now();
+  const ageMax = Math.min(staleMs, STALENESS_MAX_MS);
+  if (ageMax === 0 || !chance(random, staleOdds)) return () => now;
+  const age = randomInt(random, ageMax + 1);
+  return stalePerObject ? () => now - randomInt(random, ageMax + 1) : () => now - age;
+}
+
+/** The objects of the given keys as seen from the moment, shuffled. */
+export function seen<K, V>(
+  map: VersionedMap<K, V>,
+  keys: readonly K[],
+  view: { readonly moment: Moment; readonly random: Random },
+): V[] {
+  const found: V[] = [];
+  for (const key of new Set(keys)) {
+    const value = map.asOf(key, view.moment());
+    if (value !== undefined) found.push(value);
+  }
+  return shuffled(view.random, found);
+}
+
+export function describeEnis(
+  region: Region,
+  filter: EniFilter,
+  view: { readonly moment: Moment; readonly random: Random },
+): readonly Ec2Eni[] {
+  return seen(region.enis, candidates(region, filter), view).filter((eni) => matches(eni, filter));
+}
+
+/** ENIs that may match, without looking at each ENI of the account when ids are given. */
+function candidates(region: Region, filter: EniFilter): readonly EniId[] {
+  if (filter.eniIds !== undefined) return filter.eniIds;
+  if (filter.instanceIds !== undefined) {
+    return filter.instanceIds.flatMap((instanceId) => [...(region.enisNear.get(instanceId) ?? [])]);
+  }
+  return region.enis.recentKeys();
+}
+
+function matches(eni: Ec2Eni, { eniIds, instanceIds, tag }: EniFilter): boolean {
+  if (eniIds !== undefined && !eniIds.includes(eni.eniId)) return false;
+  if (instanceIds !== undefined) {
+    if (eni.attachment === undefined || !instanceIds.includes(eni.attachment.instanceId)) return false;
+  }
+  return tag === undefined || eni.tags[tag.key] === tag.value;
+}
+
+export function describeInstances(
+  region: Region,
+  instanceIds: readonly InstanceId[],
+  view: { readonly moment: Moment; readonly random: Random },
+): readonly Ec2Instance[] {
+  forgetTerminated(region);
+  return seen(region.instances, instanceIds, view);
+}
+
+export function describeSubnets(
+  region: Region,
+  subnetIds: readonly SubnetFacts['subnetId'][],
+  view: { readonly moment: Moment; readonly random: Random },
+): readonly SubnetFacts[] {
+  return seen(region.subnets, subnetIds, view);
+}

@@ -1,0 +1,141 @@
+// What a person does to the VPC: VPCs, subnets and security groups.
+
+import { cidrContainsCidr, cidrOverlaps, cidrPrefixLength } from '../../domain/address/cidr.ts';
+import { type Cidr, familyOf } from '../../domain/address/ip.ts';
+import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
+import type { SecurityGroupId, SubnetId, VpcId } from '../../domain/ids.ts';
+import { ok, type Result } from '../../domain/result.ts';
+import type { Ec2Failure } from '../../ports/ec2.ts';
+import {
+  alreadyThere,
+  badRange,
+  groupNotFound,
+  inUseByOthers,
+  subnetNotFound,
+  vpcNotFound,
+} from './ec2-errors.ts';
+import { newId, type Region, type SimVpc } from './region.ts';
+import { EGRESS_ALL, type GroupRule, type SimSecurityGroup } from './security-group.ts';
+import { createSubnetPool } from './subnet-pool.ts';
+
+type Ec2Result<T> = Result<T, Ec2Failure>;
+
+/** Ids are drawn when absent, everywhere here. */
+export interface VpcMaking {
+  readonly cidrs: readonly Cidr[];
+  readonly vpcId?: VpcId;
+  readonly defaultSecurityGroupId?: SecurityGroupId;
+}
+
+export interface SubnetMaking {
+  readonly vpcId: VpcId;
+  readonly zone: string;
+  /** IPv4, /16 to /28. */
+  readonly cidr: Cidr;
+  readonly subnetId?: SubnetId;
+}
+
+export interface SecurityGroupMaking {
+  readonly vpcId: VpcId;
+  readonly name: string;
+  readonly securityGroupId?: SecurityGroupId;
+  /** None when absent, as in AWS. */
+  readonly ingress?: readonly GroupRule[];
+  /** All when absent, as in AWS. */
+  readonly egress?: readonly GroupRule[];
+}
+
+/** With the VPC comes its default security group, whose members may talk to each other. */
+export function createVpc(region: Region, making: VpcMaking): Ec2Result<SimVpc> {
+  const vpcId = making.vpcId ?? newId(region, 'vpc');
+  if (region.vpcs.get(vpcId) !== undefined) return alreadyThere(vpcId);
+  const defaultSecurityGroupId = making.defaultSecurityGroupId ?? newId(region, 'sg');
+  const vpc = { vpcId, cidrs: making.cidrs, defaultSecurityGroupId };
+  region.vpcs.put(vpcId, vpc);
+  putGroup(region, {
+    securityGroupId: defaultSecurityGroupId,
+    vpcId,
+    name: 'default',
+    ingress: [{ protocol: 'all', peer: { kind: 'Group', securityGroupId: defaultSecurityGroupId } }],
+    egress: EGRESS_ALL,
+  });
+  return ok(vpc);
+}
+
+export function createSubnet(region: Region, making: SubnetMaking): Ec2Result<SubnetFacts> {
+  const { vpcId, zone, cidr } = making;
+  const vpc = region.vpcs.get(vpcId);
+  if (vpc === undefined) return vpcNotFound(vpcId);
+  const length = cidrPrefixLength(cidr);
+  if (familyOf(cidr) !== 4 || length < 16 || length > 28) {
+    return badRange(`The CIDR '${cidr}' is invalid: a subnet is an IPv4 block from /16 to /28.`);
+  }
+  if (!vpc.cidrs.some((outer) => cidrContainsCidr(outer, cidr))) {
+    return badRange(`The CIDR '${cidr}' lies in none of the VPC's blocks: ${vpc.cidrs.join(', ')}.`);
+  }
+  const other = region.subnets.values().find((each) => each.vpcId === vpcId && cidrOverlaps(each.cidr, cidr));
+  if (other !== undefined) {
+    return badRange(`The CIDR '${cidr}' conflicts with subnet ${other.subnetId}, ${other.cidr}.`);
+  }
+  const subnetId = making.subnetId ?? newId(region, 'subnet');
+  if (region.subnets.get(subnetId) !== undefined) return alreadyThere(subnetId);
+  const pool = createSubnetPool(cidr);
+  const facts: SubnetFacts = { subnetId, vpcId, zone, cidr, freeAddressCount: pool.freeCount() };
+  region.pools.set(subnetId, pool);
+  region.subnets.put(subnetId, facts);
+  region.emit({ kind: 'SubnetChanged', subnetId });
+  return ok(facts);
+}
+
+export function deleteSubnet(region: Region, subnetId: SubnetId): Ec2Result<void> {
+  if (region.subnets.get(subnetId) === undefined) return subnetNotFound(subnetId);
+  const users = region.enis.values().filter((eni) => eni.subnetId === subnetId);
+  if (users.length > 0) return inUseByOthers(subnetId, users.map((eni) => eni.eniId).join(', '));
+  region.subnets.delete(subnetId);
+  region.pools.delete(subnetId);
+  region.emit({ kind: 'SubnetChanged', subnetId });
+  return ok(undefined);
+}
+
+export function createSecurityGroup(
+  region: Region,
+  making: SecurityGroupMaking,
+): Ec2Result<SimSecurityGroup> {
+  if (region.vpcs.get(making.vpcId) === undefined) return vpcNotFound(making.vpcId);
+  const securityGroupId = making.securityGroupId ?? newId(region, 'sg');
+  if (region.securityGroups.get(securityGroupId) !== undefined) return alreadyThere(securityGroupId);
+  return ok(
+    putGroup(region, {
+      securityGroupId,
+      vpcId: making.vpcId,
+      name: making.name,
+      ingress: making.ingress ?? [],
+      egress: making.egress ?? EGRESS_ALL,
+    }),
+  );
+}
+
+/** Replaces the rules of one or both directions. */
+export function setGroupRules(
+  region: Region,
+  securityGroupId: SecurityGroupId,
+  rules: { readonly ingress?: readonly GroupRule[]; readonly egress?: readonly GroupRule[] },
+): Ec2Result<SimSecurityGroup> {
+  const group = region.securityGroups.get(securityGroupId);
+  return group === undefined ? groupNotFound(securityGroupId) : ok(putGroup(region, { ...group, ...rules }));
+}
+
+export function deleteSecurityGroup(region: Region, securityGroupId: SecurityGroupId): Ec2Result<void> {
+  if (region.securityGroups.get(securityGroupId) === undefined) return groupNotFound(securityGroupId);
+  const users = region.enis.values().filter((eni) => eni.securityGroupIds.includes(securityGroupId));
+  if (users.length > 0) return inUseByOthers(securityGroupId, users.map((eni) => eni.eniId).join(', '));
+  region.securityGroups.delete(securityGroupId);
+  region.emit({ kind: 'SecurityGroupChanged', securityGroupId });
+  return ok(undefined);
+}
+
+function putGroup(region: Region, group: SimSecurityGroup): SimSecurityGroup {
+  region.securityGroups.put(group.securityGroupId, group);
+  region.emit({ kind: 'SecurityGroupChanged', securityGroupId: group.securityGroupId });
+  return group;
+}

@@ -1,0 +1,149 @@
+// The Ec2 port over the simulated EC2.
+
+import type { EniId } from '../../domain/ids.ts';
+import type { Result } from '../../domain/result.ts';
+import type { Ec2, Ec2Failure, Ec2Reader, Ec2Writer } from '../../ports/ec2.ts';
+import type { Random } from '../../ports/random.ts';
+import { chance } from '../kernel/draw.ts';
+import { type Api, type Caller, reading } from './api.ts';
+import { attachEni, detachEni } from './attachment-operations.ts';
+import {
+  describeEnis,
+  describeInstances,
+  describeSubnets,
+  drawMoment,
+  type Moment,
+  seen,
+} from './describe.ts';
+import { eniNotFound } from './ec2-errors.ts';
+import {
+  assignAddresses,
+  createEniOnce,
+  deleteEni,
+  setDeleteOnTermination,
+  unassignAddresses,
+} from './eni-operations.ts';
+import type { Region } from './region.ts';
+
+export interface ClientContext {
+  readonly api: Api;
+  readonly region: Region;
+  readonly random: Random;
+  readonly caller: Caller;
+}
+
+export const createSimEc2Client = (context: ClientContext): Ec2 => ({
+  ...readerOf(context),
+  ...writerOf(context),
+});
+
+function readerOf({ api, region, random, caller }: ClientContext): Ec2Reader {
+  const view = (): { moment: Moment; random: Random } => ({ moment: drawMoment(region, random), random });
+  return {
+    describeInstances: (ids) =>
+      api.call(caller, {
+        action: 'DescribeInstances',
+        subject: '',
+        effect: reading(() => describeInstances(region, ids, view())),
+      }),
+    describeNetworkInterfaces: (filter) =>
+      api.call(caller, {
+        action: 'DescribeNetworkInterfaces',
+        ...(Object.values(filter).every((part) => part === undefined)
+          ? { bucket: 'DescribeNetworkInterfaces (unfiltered)' }
+          : {}),
+        subject: '',
+        effect: reading(() => describeEnis(region, filter, view())),
+      }),
+    describeSubnets: (ids) =>
+      api.call(caller, {
+        action: 'DescribeSubnets',
+        subject: '',
+        effect: reading(() => describeSubnets(region, ids, view())),
+      }),
+    describeSecurityGroups: (ids) =>
+      api.call(caller, {
+        action: 'DescribeSecurityGroups',
+        subject: '',
+        effect: reading(() =>
+          seen(region.securityGroups, ids, view()).map(({ securityGroupId, vpcId }) => ({
+            securityGroupId,
+            vpcId,
+          })),
+        ),
+      }),
+    describeVpcs: (ids) =>
+      api.call(caller, {
+        action: 'DescribeVpcs',
+        subject: '',
+        effect: reading(() => seen(region.vpcs, ids, view()).map(({ vpcId, cidrs }) => ({ vpcId, cidrs }))),
+      }),
+    describeInstanceTypes: (types) =>
+      api.call(caller, {
+        action: 'DescribeInstanceTypes',
+        subject: '',
+        effect: reading(() =>
+          types.flatMap((type) => {
+            const limits = region.instanceLimits.get(type);
+            return limits === undefined ? [] : [limits];
+          }),
+        ),
+      }),
+  };
+}
+
+function writerOf({ api, region, random, caller }: ClientContext): Ec2Writer {
+  /** An ENI that was just made may not be known yet where this call arrives. */
+  const onEni =
+    <T>(eniId: EniId, effect: () => Result<T, Ec2Failure>): (() => Result<T, Ec2Failure>) =>
+    () => {
+      const { notFoundMs, notFoundOdds } = region.profile();
+      const createdAt = region.createdAt.get(eniId);
+      const isYoung = createdAt !== undefined && region.clock.now() - createdAt < notFoundMs;
+      return isYoung && chance(random, notFoundOdds) ? eniNotFound(eniId) : effect();
+    };
+  return {
+    createNetworkInterface: (request) =>
+      api.call(caller, {
+        action: 'CreateNetworkInterface',
+        subject: request.subnetId,
+        effect: () => createEniOnce(region, request),
+      }),
+    attachNetworkInterface: (request) =>
+      api.call(caller, {
+        action: 'AttachNetworkInterface',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => attachEni(region, request)),
+      }),
+    setDeleteOnTermination: (request) =>
+      api.call(caller, {
+        action: 'ModifyNetworkInterfaceAttribute',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => setDeleteOnTermination(region, request)),
+      }),
+    assignPrivateIpAddresses: (request) =>
+      api.call(caller, {
+        action: 'AssignPrivateIpAddresses',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => assignAddresses(region, request)),
+      }),
+    unassignPrivateIpAddresses: (request) =>
+      api.call(caller, {
+        action: 'UnassignPrivateIpAddresses',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => unassignAddresses(region, request)),
+      }),
+    detachNetworkInterface: ({ attachmentId }) =>
+      api.call(caller, {
+        action: 'DetachNetworkInterface',
+        subject: attachmentId,
+        effect: () => detachEni(region, attachmentId),
+      }),
+    deleteNetworkInterface: ({ eniId }) =>
+      api.call(caller, {
+        action: 'DeleteNetworkInterface',
+        subject: eniId,
+        effect: onEni(eniId, () => deleteEni(region, eniId)),
+      }),
+  };
+}

@@ -1,0 +1,76 @@
+// EC2 with AWS's semantics, in process: what the product runs against where there is no AWS.
+
+import type { Clock } from '../../ports/clock.ts';
+import type { Subscription } from '../../ports/cluster.ts';
+import type { Ec2 } from '../../ports/ec2.ts';
+import type { Random } from '../../ports/random.ts';
+import { seededRandom } from '../kernel/seeded-random.ts';
+import { createApi } from './api.ts';
+import { type CallLog, createCallLog } from './call-log.ts';
+import { createEc2Admin, type Ec2Admin } from './ec2-admin.ts';
+import type { Ec2Profile } from './ec2-profile.ts';
+import { createEc2Truth, type Ec2Truth } from './ec2-truth.ts';
+import { createRegion, type Ec2Change } from './region.ts';
+import { createSimEc2Client } from './sim-ec2-client.ts';
+import { createTokenBuckets, type Ec2Action } from './token-bucket.ts';
+
+export interface SimEc2Options {
+  /** The world's clock, virtual or real. */
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The profile in force now; it may change while the world runs. */
+  readonly profile: () => Ec2Profile;
+}
+
+export interface SimEc2ClientOptions {
+  /** Who calls, for the log and for changes. */
+  readonly name?: string;
+  /** The caller's own clock, by which it hears answers: one that has died hears none. The world's when absent. */
+  readonly clock?: Clock;
+}
+
+export type AttachmentChange = Extract<Ec2Change, { kind: 'AttachmentChanged' }>;
+
+export interface SimEc2 {
+  client(options?: SimEc2ClientOptions): Ec2;
+  readonly admin: Ec2Admin;
+  readonly truth: Ec2Truth;
+  readonly calls: CallLog;
+  /** Calls back in the same turn in which the truth changed. */
+  onChange(notify: (change: Ec2Change) => void): Subscription;
+  /** The part of `onChange` that a fabric plugs and unplugs links by: `attached` and `detached` and the steps between. */
+  onAttachment(notify: (change: AttachmentChange) => void): Subscription;
+}
+
+export function createSimEc2({ clock, random, profile }: SimEc2Options): SimEc2 {
+  const root = seededRandom(random.uint32());
+  const region = createRegion({
+    clock,
+    profile,
+    draws: { ids: root.fork('ids'), addresses: root.fork('addresses'), delays: root.fork('delays') },
+  });
+  const buckets = createTokenBuckets(() => clock.now());
+  const calls = createCallLog();
+  const denied = new Set<Ec2Action>();
+  const api = createApi({ region, buckets, log: calls, denied, random: root.fork('calls') });
+  let clientCount = 0;
+  return {
+    client: (options = {}) => {
+      clientCount += 1;
+      return createSimEc2Client({
+        api,
+        region,
+        random: root.fork(`client-${clientCount}`),
+        caller: { name: options.name ?? 'client', clock: options.clock ?? clock },
+      });
+    },
+    admin: createEc2Admin({ region, buckets, denied }),
+    truth: createEc2Truth(region),
+    calls,
+    onChange: (notify) => region.onChange(notify),
+    onAttachment: (notify) =>
+      region.onChange((change) => {
+        if (change.kind === 'AttachmentChanged') notify(change);
+      }),
+  };
+}
