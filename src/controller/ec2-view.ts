@@ -1,0 +1,126 @@
+// What we believe of EC2. The reader and the executor write it; snapshots read it.
+
+import type { Ip } from '../domain/address/ip.ts';
+import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
+import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
+import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
+import { INSTANCE_TAG, isOwned } from '../domain/ipam/tags.ts';
+import type { Ec2Eni, Ec2Instance, Ec2SecurityGroup, Ec2Vpc, EniAttachment } from '../ports/ec2.ts';
+import {
+  addressesAdded,
+  addressesRemoved,
+  attachmentWritten,
+  type EniBelief,
+  missed,
+  sighted,
+} from './eni-belief.ts';
+
+/** `Missing`: EC2 was asked and does not have it. */
+export type Known<T> = { readonly kind: 'Known'; readonly value: T } | { readonly kind: 'Missing' };
+
+export interface Ec2View {
+  readonly instances: Map<InstanceId, Known<Ec2Instance>>;
+  readonly subnets: Map<SubnetId, Known<SubnetFacts>>;
+  readonly groups: Map<SecurityGroupId, Known<Ec2SecurityGroup>>;
+  readonly vpcs: Map<VpcId, Known<Ec2Vpc>>;
+  readonly limits: Map<string, Known<InstanceLimits>>;
+  readonly enis: Map<EniId, EniBelief>;
+  /** Instances whose ENIs a describe has answered since this process began: before that nothing is decided for them. */
+  readonly readInstances: Set<InstanceId>;
+}
+
+/** An empty view: nothing is known. */
+export function createEc2View(): Ec2View {
+  return {
+    instances: new Map(),
+    subnets: new Map(),
+    groups: new Map(),
+    vpcs: new Map(),
+    limits: new Map(),
+    enis: new Map(),
+    readInstances: new Set(),
+  };
+}
+
+/** The value, if EC2 has it. */
+export function knownValue<Key, T>(map: ReadonlyMap<Key, Known<T>>, key: Key): T | undefined {
+  const found = map.get(key);
+  return found?.kind === 'Known' ? found.value : undefined;
+}
+
+/** Records an answer to a question for `asked`: what is not in it is missing. */
+export function recordAnswer<Key, T>(
+  map: Map<Key, Known<T>>,
+  asked: readonly Key[],
+  found: ReadonlyMap<Key, T>,
+): void {
+  for (const key of asked) {
+    const value = found.get(key);
+    map.set(key, value === undefined ? { kind: 'Missing' } : { kind: 'Known', value });
+  }
+}
+
+/** The instance that an ENI belongs to: where it is attached or, unattached, for which it was made. */
+export function instanceOf(eni: Ec2Eni, clusterName: string): InstanceId | undefined {
+  if (eni.attachment !== undefined) return eni.attachment.instanceId;
+  return isOwned(eni.tags, clusterName) ? (eni.tags[INSTANCE_TAG] as InstanceId | undefined) : undefined;
+}
+
+/** Takes in a describe; `covers` says which ENIs it should have shown. */
+export function recordEnis(
+  view: Ec2View,
+  answer: readonly Ec2Eni[],
+  covers: (eni: Ec2Eni) => boolean,
+  now: number,
+): void {
+  const shown = new Set(answer.map((eni) => eni.eniId));
+  for (const eni of answer) view.enis.set(eni.eniId, sighted(view.enis.get(eni.eniId), eni, now));
+  for (const [eniId, belief] of view.enis) {
+    if (shown.has(eniId) || !covers(belief.eni)) continue;
+    const still = missed(belief, now);
+    if (still === undefined) view.enis.delete(eniId);
+    else view.enis.set(eniId, still);
+  }
+}
+
+/** Everything believed of the ENIs of one instance, deleted ones left out. */
+export function enisOf(view: Ec2View, instanceId: InstanceId, clusterName: string): readonly EniBelief[] {
+  return [...view.enis.values()].filter(
+    (belief) => belief.deletedAt === undefined && instanceOf(belief.eni, clusterName) === instanceId,
+  );
+}
+
+/** Our own writes, as EC2 confirmed them. */
+export const ownWrites = {
+  created: (view: Ec2View, eni: Ec2Eni, now: number): void => {
+    view.enis.set(eni.eniId, sighted(view.enis.get(eni.eniId), eni, now));
+    takeFromSubnet(view, eni.subnetId, 1 + eni.addresses.length);
+  },
+  attachment: (view: Ec2View, eniId: EniId, attachment: EniAttachment, now: number): void =>
+    change(view, eniId, (belief) => attachmentWritten(belief, attachment, now)),
+  added: (view: Ec2View, eniId: EniId, addresses: readonly Ip[], now: number): void => {
+    change(view, eniId, (belief) => {
+      takeFromSubnet(view, belief.eni.subnetId, addresses.length);
+      return addressesAdded(belief, addresses, now);
+    });
+  },
+  removed: (view: Ec2View, eniId: EniId, addresses: readonly Ip[], now: number): void =>
+    change(view, eniId, (belief) => addressesRemoved(belief, addresses, now)),
+  deleted: (view: Ec2View, eniId: EniId, now: number): void =>
+    change(view, eniId, (belief) => ({ ...belief, deletedAt: now })),
+  held: (view: Ec2View, eniId: EniId, heldUntil: number): void =>
+    change(view, eniId, (belief) => ({ ...belief, heldUntil })),
+};
+
+function change(view: Ec2View, eniId: EniId, by: (belief: EniBelief) => EniBelief): void {
+  const belief = view.enis.get(eniId);
+  if (belief !== undefined) view.enis.set(eniId, by(belief));
+}
+
+/** Keeps the free count from promising what was just spent, until the next describe says the truth. */
+function takeFromSubnet(view: Ec2View, subnetId: SubnetId, count: number): void {
+  const subnet = knownValue(view.subnets, subnetId);
+  if (subnet === undefined) return;
+  const freeAddressCount = Math.max(0, subnet.freeAddressCount - count);
+  view.subnets.set(subnetId, { kind: 'Known', value: { ...subnet, freeAddressCount } });
+}

@@ -1,0 +1,119 @@
+// What each kind of EC2 failure calls for.
+
+import type { InstanceId } from '../domain/ids.ts';
+import type { Action } from '../domain/ipam/action.ts';
+import type { NodeView, Obstacle } from '../domain/ipam/node-view.ts';
+import type { Ec2Failure } from '../ports/ec2.ts';
+
+export interface Cure {
+  /** Stops growth for a while, and is told to people. */
+  readonly obstacle?: Obstacle;
+  /** Our view may be wrong: read the instance again. */
+  readonly reread: boolean;
+  /** EC2's subnet count was wrong: read it again, and keep reading while somebody waits. */
+  readonly pollSubnet: boolean;
+}
+
+/** A subnet that EC2 called full is not tried again for this long (API-3). */
+const SUBNET_FULL_MS = 10_000;
+/** What only a person can mend is tried again this often. */
+const PERSON_MS = 60_000;
+
+const PERMISSION: Readonly<Record<Action['do'], string>> = {
+  CreateEni: 'ec2:CreateNetworkInterface and ec2:CreateTags',
+  AttachEni: 'ec2:AttachNetworkInterface',
+  SetDeleteOnTermination: 'ec2:ModifyNetworkInterfaceAttribute',
+  AssignAddresses: 'ec2:AssignPrivateIpAddresses',
+  UnassignAddresses: 'ec2:UnassignPrivateIpAddresses',
+  DetachEni: 'ec2:DetachNetworkInterface',
+  DeleteEni: 'ec2:DeleteNetworkInterface',
+};
+
+const again = { reread: false, pollSubnet: false } as const;
+
+/** Pure: the cure for `failure` of `action` in the node's present view. */
+export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cure {
+  const said = `${failure.code}: ${failure.message}`;
+  switch (failure.kind) {
+    case 'throttled':
+    case 'server-error':
+      return again;
+    case 'subnet-full':
+      return { ...again, pollSubnet: true, obstacle: subnetFull(action, view, said) };
+    case 'eni-full':
+    case 'instance-full':
+    case 'device-index-taken':
+    case 'in-use':
+    case 'not-found':
+      return { ...again, reread: true };
+    case 'unauthorized':
+      return {
+        ...again,
+        obstacle: {
+          code: 'Unauthorized',
+          message: `the controller may not ${callName(action)} for instance ${view.instance.instanceId}: ${said}`,
+          fix: `allow ${PERMISSION[action.do]} in the policy of the controller's IAM role`,
+          until: view.now + PERSON_MS,
+        },
+      };
+    case 'invalid':
+      return {
+        reread: true,
+        pollSubnet: false,
+        obstacle: {
+          code: 'Ec2Refused',
+          message: `EC2 refused to ${callName(action)} for instance ${view.instance.instanceId}: ${said}`,
+          fix: refusedFix(view),
+          until: view.now + PERSON_MS,
+        },
+      };
+  }
+}
+
+function subnetFull(action: Action, view: NodeView, said: string): Obstacle {
+  const subnetId = subnetOf(action, view);
+  const name = view.selection.kind === 'EniConfig' ? ` of ENIConfig "${view.selection.name}"` : '';
+  const subnet = subnetId === undefined ? undefined : view.subnets.get(subnetId);
+  return {
+    code: 'SubnetFull',
+    message: `subnet ${subnetId ?? '(unknown)'}${name} (${subnet?.cidr ?? 'unknown CIDR'}, ${view.instance.zone}) is full: ${said}`,
+    fix: 'free addresses in it, or give the node an ENIConfig with another subnet of its zone; waiting pods get their address by themselves',
+    until: view.now + SUBNET_FULL_MS,
+    ...(subnetId === undefined ? {} : { subnetId }),
+  };
+}
+
+/** The subnet that an action draws addresses from. */
+export function subnetOf(action: Action, view: NodeView): Obstacle['subnetId'] {
+  if (action.do === 'CreateEni') return action.intent.subnetId;
+  if (action.do === 'AssignAddresses') return action.subnetId;
+  return view.selection.kind === 'None' ? undefined : view.selection.subnetId;
+}
+
+function refusedFix(view: NodeView): string {
+  return view.selection.kind === 'EniConfig'
+    ? `check spec.subnet and spec.securityGroups of ENIConfig "${view.selection.name}"`
+    : "check the instance's subnet and security groups";
+}
+
+const callName = (action: Action): string => {
+  const words: Readonly<Record<Action['do'], string>> = {
+    CreateEni: 'create a network interface',
+    AttachEni: 'attach a network interface',
+    SetDeleteOnTermination: 'set delete-on-termination',
+    AssignAddresses: 'assign addresses',
+    UnassignAddresses: 'unassign addresses',
+    DetachEni: 'detach a network interface',
+    DeleteEni: 'delete a network interface',
+  };
+  return words[action.do];
+};
+
+/** Instances are read again this soon after a change that takes time, ms. */
+export const TRANSITION_READ_MS = 1_500;
+
+/** Whether the instance has an ENI that is on its way on or off. */
+export const isInTransition = (view: NodeView): InstanceId | undefined =>
+  view.enis.some((eni) => eni.attachment?.state === 'attaching' || eni.attachment?.state === 'detaching')
+    ? view.instance.instanceId
+    : undefined;

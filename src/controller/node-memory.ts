@@ -1,0 +1,36 @@
+// What the controller remembers of a node between two reconciles. All of it can be lost: it only makes things calmer.
+
+import type { IntentId, PodKey } from '../domain/ids.ts';
+import type { Obstacle } from '../domain/ipam/node-view.ts';
+
+export interface NodeMemory {
+  excessSince?: number;
+  obstacles: Obstacle[];
+  /** Intents whose first try failed definitely. */
+  readonly failedIntents: Set<IntentId>;
+  /**
+   * Intents that this process noted itself and has not sent to EC2 yet. Of any other intent an earlier try may be
+   * under way, so a failure says nothing about it.
+   */
+  readonly untriedIntents: Set<IntentId>;
+  /** Failed EC2 calls in a row. */
+  failureCount: number;
+  /** No EC2 call for this node before. */
+  backOffUntil: number;
+  /** Text of the last Event about the node's condition. */
+  nodeEvent?: string;
+  /** waiting pod -> text of the last Event about it */
+  readonly podEvents: Map<PodKey, string>;
+}
+
+/** Nothing remembered. */
+export function createNodeMemory(): NodeMemory {
+  return {
+    obstacles: [],
+    failedIntents: new Set(),
+    untriedIntents: new Set(),
+    podEvents: new Map(),
+    failureCount: 0,
+    backOffUntil: 0,
+  };
+}

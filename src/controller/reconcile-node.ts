@@ -1,0 +1,247 @@
+// One round for one node: snapshot, plan, then at most one effect. Every effect leads to another round.
+
+import { type InstanceId, intentId, type NodeName } from '../domain/ids.ts';
+import type { Action } from '../domain/ipam/action.ts';
+import { emptyStatus } from '../domain/ipam/node-network.ts';
+import type { NodeView } from '../domain/ipam/node-view.ts';
+import { type Plan, plan } from '../domain/ipam/plan.ts';
+import { sameData } from '../domain/same-data.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ClusterOutcome, ControllerCluster, NodeNetworkRecord } from '../ports/cluster.ts';
+import type { Ec2Writer } from '../ports/ec2.ts';
+import type { Log } from '../ports/log.ts';
+import { type Random, randomHex, randomInt } from '../ports/random.ts';
+import type { Budget } from './budget.ts';
+import { type ClusterView, recordNodeNetwork } from './cluster-view.ts';
+import type { ControllerSettings } from './controller-settings.ts';
+import type { Ec2View } from './ec2-view.ts';
+import { type Executed, execute } from './execute.ts';
+import { cureFor, isInTransition, subnetOf, TRANSITION_READ_MS } from './failure-cure.ts';
+import type { NodeMemory } from './node-memory.ts';
+import type { Ec2ReadLoop } from './read-ec2.ts';
+import { emitEvents, withOwnConditions } from './report.ts';
+import { snapshotOf } from './snapshot.ts';
+
+export interface ReconcileDeps {
+  readonly cluster: ControllerCluster;
+  readonly ec2: Ec2Writer;
+  readonly clusterView: ClusterView;
+  readonly ec2View: Ec2View;
+  readonly reads: Ec2ReadLoop;
+  readonly budget: Budget;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly settings: ControllerSettings;
+}
+
+/** When to look at the node again although nothing happens, ms; `undefined`: only when something does. */
+export type NextLook = number | undefined;
+
+const NOW = 0;
+/** The API server did not take a write. */
+const CLUSTER_RETRY_MS = 1_000;
+const BACK_OFF_MIN_MS = 500;
+const BACK_OFF_MAX_MS = 30_000;
+
+/** Runs one round for `name`. Rejects only on a programming mistake. */
+export async function reconcileNode(
+  deps: ReconcileDeps,
+  name: NodeName,
+  memory: NodeMemory,
+): Promise<NextLook> {
+  const now = deps.clock.now();
+  const sources = {
+    cluster: deps.clusterView,
+    ec2: deps.ec2View,
+    settings: deps.settings,
+    now,
+    freshIntentId: intentId(`eniwhere-${randomHex(deps.random, 32)}`),
+  };
+  const snapshot = snapshotOf(name, sources, memory);
+  if (!snapshot.ok) {
+    deps.log.debug('node cannot be decided yet', { node: name, waitingFor: snapshot.error });
+    deps.reads.readMissing();
+    return undefined;
+  }
+  const view = snapshot.value;
+  const next = plan(view);
+  if (next === undefined) {
+    deps.reads.readMissing();
+    return undefined;
+  }
+  remember(memory, view, next);
+  const inTransition = isInTransition(view);
+  if (inTransition !== undefined) deps.reads.readInstance(inTransition, TRANSITION_READ_MS);
+  if (view.enis.some((eni) => !view.subnets.has(eni.subnetId))) deps.reads.readMissing();
+
+  const published = deps.clusterView.nodeNetworks.get(name);
+  if (published === undefined || !sameData(published.spec, next.spec)) {
+    return publish(deps, { name, next, published, memory });
+  }
+  const action = next.actions[0];
+  if (action !== undefined && now >= memory.backOffUntil) {
+    return act(deps, { name, view, action, memory });
+  }
+  const reported = await report(deps, { name, next, published, memory });
+  if (reported !== undefined) return reported;
+  const times = [next.nextCheckAt, action === undefined ? undefined : memory.backOffUntil].filter(
+    (at) => at !== undefined,
+  );
+  return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);
+}
+
+function remember(memory: NodeMemory, view: NodeView, next: Plan): void {
+  if (next.excessCount === 0) delete memory.excessSince;
+  else memory.excessSince ??= view.now;
+  memory.obstacles = memory.obstacles.filter((one) => one.until > view.now);
+  const open = new Set(
+    [...(view.published?.spec.intents ?? []), ...next.spec.intents].map((intent) => intent.id),
+  );
+  for (const id of memory.failedIntents) if (!open.has(id)) memory.failedIntents.delete(id);
+  for (const id of memory.untriedIntents) if (!open.has(id)) memory.untriedIntents.delete(id);
+}
+
+interface Round {
+  readonly name: NodeName;
+  readonly next: Plan;
+  readonly published: NodeNetworkRecord | undefined;
+  readonly memory: NodeMemory;
+}
+
+async function publish(deps: ReconcileDeps, round: Round): Promise<NextLook> {
+  const { name, next, published, memory } = round;
+  const node = deps.clusterView.nodes.get(name);
+  if (node === undefined) return undefined;
+  const outcome =
+    published === undefined
+      ? await deps.cluster.createNodeNetwork(name, node, next.spec)
+      : await deps.cluster.updateNodeNetworkSpec({ ...published, spec: next.spec });
+  if (outcome.kind === 'ok') {
+    recordNodeNetwork(deps.clusterView, outcome.value);
+    const known = new Set((published?.spec.intents ?? []).map((intent) => intent.id));
+    for (const intent of next.spec.intents) if (!known.has(intent.id)) memory.untriedIntents.add(intent.id);
+    return NOW;
+  }
+  return afterClusterFailure(deps, name, outcome);
+}
+
+/** The object is not what we thought: reads it afresh and decides again. */
+async function afterClusterFailure(
+  deps: ReconcileDeps,
+  name: NodeName,
+  outcome: Exclude<ClusterOutcome<unknown>, { kind: 'ok' }>,
+): Promise<NextLook> {
+  const cause =
+    outcome.kind === 'failed' ? `${outcome.failure.kind}: ${outcome.failure.message}` : outcome.cause;
+  deps.log.info('NodeNetwork was not written', { node: name, cause });
+  const fresh = await deps.cluster.get('NodeNetwork', name);
+  if (fresh.kind !== 'ok') return CLUSTER_RETRY_MS;
+  if (fresh.value === undefined) deps.clusterView.nodeNetworks.delete(name);
+  else recordNodeNetwork(deps.clusterView, fresh.value);
+  return outcome.kind === 'failed' && outcome.failure.kind === 'conflict' ? NOW : CLUSTER_RETRY_MS;
+}
+
+interface Step {
+  readonly name: NodeName;
+  readonly view: NodeView;
+  readonly action: Action;
+  readonly memory: NodeMemory;
+}
+
+async function act(deps: ReconcileDeps, step: Step): Promise<NextLook> {
+  const { name, view, action, memory } = step;
+  if (!(await stillValid(deps, step))) return CLUSTER_RETRY_MS;
+  deps.log.info('EC2 action', { node: name, do: action.do, because: action.because });
+  const { instanceId } = view.instance;
+  const executed = await execute(
+    {
+      ec2: deps.ec2,
+      view: deps.ec2View,
+      budget: deps.budget,
+      clock: deps.clock,
+      clusterName: deps.settings.clusterName,
+    },
+    action,
+    { instanceId, name, memory },
+  );
+  return afterAction(deps, step, executed);
+}
+
+function afterAction(deps: ReconcileDeps, step: Step, executed: Executed): NextLook {
+  const { name, view, action, memory } = step;
+  const { instanceId } = view.instance;
+  switch (executed.kind) {
+    case 'done':
+      memory.failureCount = 0;
+      return NOW;
+    case 'noBudget':
+      return executed.waitMs;
+    case 'unknown':
+      deps.log.warn('EC2 call has an unknown outcome', { node: name, do: action.do, cause: executed.cause });
+      deps.log.mark('unknown-outcome');
+      return backOff(deps, memory, instanceId);
+    case 'failed': {
+      const { failure } = executed;
+      deps.log.warn('EC2 call failed', {
+        node: name,
+        do: action.do,
+        code: failure.code,
+        cause: failure.message,
+      });
+      deps.log.mark(`ec2-${failure.kind}`);
+      const cure = cureFor(failure, action, { ...view, now: deps.clock.now() });
+      if (cure.obstacle !== undefined) memory.obstacles = [...memory.obstacles, cure.obstacle];
+      const subnetId = subnetOf(action, view);
+      if (cure.pollSubnet && subnetId !== undefined) deps.reads.pollSubnet(subnetId);
+      return backOff(deps, memory, cure.reread ? instanceId : undefined);
+    }
+  }
+}
+
+/** Waits longer after each failure in a row, with jitter so that nodes that failed together do not return together. */
+function backOff(deps: ReconcileDeps, memory: NodeMemory, reread: InstanceId | undefined): NextLook {
+  const doubled = Math.min(BACK_OFF_MAX_MS, BACK_OFF_MIN_MS * 2 ** Math.min(memory.failureCount, 10));
+  memory.failureCount += 1;
+  const waitMs = Math.floor(doubled / 2) + randomInt(deps.random, Math.ceil(doubled / 2) + 1);
+  memory.backOffUntil = deps.clock.now() + waitMs;
+  if (reread !== undefined) deps.reads.readInstance(reread, waitMs);
+  return waitMs;
+}
+
+/**
+ * Giving an address back is the one step that can hurt a live pod, so the object itself is asked once more, not the
+ * cache: every address must stand in `withdrawing` and in `withdrawn` (WD-4).
+ */
+async function stillValid(deps: ReconcileDeps, { name, view, action }: Step): Promise<boolean> {
+  if (action.do !== 'UnassignAddresses' && action.do !== 'DetachEni') return true;
+  const fresh = await deps.cluster.get('NodeNetwork', name);
+  if (fresh.kind !== 'ok' || fresh.value === undefined) return false;
+  recordNodeNetwork(deps.clusterView, fresh.value);
+  const withdrawn = new Set(fresh.value.status.withdrawn);
+  const spec = fresh.value.spec.enis.find((one) => one.eniId === action.eniId);
+  if (spec === undefined) return false;
+  const withdrawing = new Set(spec.withdrawing);
+  const eni = view.enis.find((one) => one.eniId === action.eniId);
+  const addresses =
+    action.do === 'UnassignAddresses' ? action.addresses : [...spec.addresses, ...(eni?.addresses ?? [])];
+  const isValid = addresses.every((ip) => withdrawn.has(ip) && withdrawing.has(ip));
+  if (!isValid) deps.log.mark('stale-withdrawal-refused');
+  return isValid;
+}
+
+/** Writes conditions and Events. Answers when to try again, if the write did not work. */
+async function report(deps: ReconcileDeps, round: Round): Promise<NextLook> {
+  const { name, next, published, memory } = round;
+  emitEvents(deps.cluster, name, next, memory);
+  const blockedSubnet = next.conditions.some((one) => one.reason === 'SubnetFull');
+  if (blockedSubnet && next.spec.selection.kind !== 'None')
+    deps.reads.pollSubnet(next.spec.selection.subnetId);
+  if (published === undefined) return undefined;
+  const status = withOwnConditions(published.status ?? emptyStatus, next.conditions, deps.clock.now());
+  if (status === undefined) return undefined;
+  const outcome = await deps.cluster.updateNodeNetworkStatus({ ...published, status });
+  if (outcome.kind !== 'ok') return afterClusterFailure(deps, name, outcome);
+  recordNodeNetwork(deps.clusterView, outcome.value);
+  return undefined;
+}

@@ -1,0 +1,52 @@
+// Keeps the status of an ENIConfig, so that a mistake shows before any node meets it.
+
+import { sameData } from '../domain/same-data.ts';
+import type { ClusterWriter, EniConfigStatus } from '../ports/cluster.ts';
+import type { Log } from '../ports/log.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { Ec2View } from './ec2-view.ts';
+import { resolveEniConfig } from './resolve-eni-configs.ts';
+
+/** The free count is only worth a write when it moved by this much, or reached or left nothing. */
+const FREE_COUNT_STEP = 16;
+const RETRY_MS = 5_000;
+
+interface Deps {
+  readonly cluster: ClusterWriter;
+  readonly clusterView: ClusterView;
+  readonly ec2View: Ec2View;
+  readonly log: Log;
+}
+
+/** Writes the status if it changed. Answers when to try again after a write that failed, ms. */
+export async function reportEniConfig(deps: Deps, name: string): Promise<number | undefined> {
+  const record = deps.clusterView.eniConfigs.get(name);
+  if (record === undefined) return undefined;
+  const resolved = resolveEniConfig(record, deps.ec2View);
+  if (resolved.kind === 'Unresolved') return undefined;
+  const status: EniConfigStatus =
+    resolved.kind === 'Invalid'
+      ? { ready: false, message: `${resolved.message}; ${resolved.fix}` }
+      : {
+          ready: true,
+          message: `subnet ${resolved.subnet.subnetId} in ${resolved.subnet.zone}`,
+          zone: resolved.subnet.zone,
+          cidr: resolved.subnet.cidr,
+          freeAddressCount: resolved.subnet.freeAddressCount,
+        };
+  if (!isWorthWriting(record.status, status)) return undefined;
+  const outcome = await deps.cluster.updateEniConfigStatus(record, status);
+  if (outcome.kind === 'ok') return undefined;
+  const cause = outcome.kind === 'failed' ? outcome.failure.message : outcome.cause;
+  deps.log.info('ENIConfig status was not written', { eniConfig: name, cause });
+  return RETRY_MS;
+}
+
+function isWorthWriting(before: EniConfigStatus | undefined, after: EniConfigStatus): boolean {
+  if (before === undefined) return true;
+  const { freeAddressCount: freeBefore = 0, ...restBefore } = before;
+  const { freeAddressCount: freeAfter = 0, ...restAfter } = after;
+  if (!sameData(restBefore, restAfter)) return true;
+  const toOrFromNothing = (freeBefore === 0) !== (freeAfter === 0);
+  return toOrFromNothing || Math.abs(freeAfter - freeBefore) >= FREE_COUNT_STEP;
+}

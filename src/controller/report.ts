@@ -1,0 +1,78 @@
+// Tells people: the controller's conditions on the NodeNetwork, and Events on the node and on waiting pods.
+
+import type { NodeName } from '../domain/ids.ts';
+import type { Condition, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
+import type { OwnCondition } from '../domain/ipam/node-view.ts';
+import type { Plan } from '../domain/ipam/plan.ts';
+import type { EventWriter } from '../ports/cluster.ts';
+import type { NodeMemory } from './node-memory.ts';
+
+/** Waiting pods that get an Event of their own in one reconcile; the node's Event speaks for the rest. */
+const POD_EVENTS_MAX = 20;
+
+/**
+ * The status with the controller's own conditions in it, or `undefined` when it says that already. Others' conditions
+ * stay as they are; the time moves only when the status of a condition changes.
+ */
+export function withOwnConditions(
+  status: NodeNetworkStatus,
+  own: readonly OwnCondition[],
+  now: number,
+): NodeNetworkStatus | undefined {
+  const before = new Map(status.conditions.map((one) => [one.type, one]));
+  const isSame = own.every((one) => {
+    const old = before.get(one.type);
+    return (
+      old !== undefined &&
+      old.status === one.status &&
+      old.reason === one.reason &&
+      old.message === one.message
+    );
+  });
+  if (isSame) return undefined;
+  const mine = own.map((one): Condition => {
+    const old = before.get(one.type);
+    const lastTransitionAt = old?.status === one.status ? old.lastTransitionAt : now;
+    return { ...one, lastTransitionAt };
+  });
+  const types = new Set(own.map((one) => one.type));
+  return { ...status, conditions: [...status.conditions.filter((one) => !types.has(one.type)), ...mine] };
+}
+
+/** Emits what has changed since the last report, and remembers it. */
+export function emitEvents(events: EventWriter, name: NodeName, plan: Plan, memory: NodeMemory): void {
+  const wrong = plan.conditions.find((one) => one.status === 'False');
+  // At every start EC2 has not answered yet for a moment: that is a condition, but no news for anybody.
+  if (wrong?.reason === 'EniConfigUnresolved') return;
+  if (wrong === undefined) {
+    if (memory.nodeEvent !== undefined) {
+      const selected = plan.conditions.find((one) => one.type === 'EniConfigSelected');
+      const message = `the node's network is in order again: ${selected?.message ?? ''}`;
+      events.emit({ about: { kind: 'Node', name }, type: 'Normal', reason: 'NetworkRecovered', message });
+    }
+    delete memory.nodeEvent;
+  } else if (memory.nodeEvent !== wrong.message) {
+    memory.nodeEvent = wrong.message;
+    events.emit({
+      about: { kind: 'Node', name },
+      type: 'Warning',
+      reason: wrong.reason,
+      message: wrong.message,
+    });
+  }
+  const { pods, blocked } = plan.waiting;
+  const waiting = new Set(blocked === undefined ? [] : pods);
+  for (const pod of memory.podEvents.keys()) if (!waiting.has(pod)) memory.podEvents.delete(pod);
+  if (blocked === undefined) return;
+  for (const pod of [...waiting].slice(0, POD_EVENTS_MAX)) {
+    if (memory.podEvents.get(pod) === blocked.message) continue;
+    memory.podEvents.set(pod, blocked.message);
+    const [namespace = '', podName = ''] = pod.split('/');
+    events.emit({
+      about: { kind: 'Pod', namespace, name: podName },
+      type: 'Warning',
+      reason: blocked.reason,
+      message: `waits for an address on node ${name}: ${blocked.message}`,
+    });
+  }
+}

@@ -1,0 +1,161 @@
+// Freezes what is believed of one node for one decision.
+
+import type { EniConfigView, SubnetFacts } from '../domain/eniconfig/eni-config.ts';
+import { selectEniConfig } from '../domain/eniconfig/select-eni-config.ts';
+import type { Selection } from '../domain/eniconfig/selection.ts';
+import type { IntentId, NodeName, SubnetId } from '../domain/ids.ts';
+import { maxPods } from '../domain/instance/max-pods.ts';
+import type { InstanceFacts } from '../domain/ipam/node-network.ts';
+import type { EniView, NodeView, PlanSettings } from '../domain/ipam/node-view.ts';
+import { ENI_CONFIG_TAG, intentOf, isOwned } from '../domain/ipam/tags.ts';
+import { err, ok, type Result } from '../domain/result.ts';
+import type { NodeRecord } from '../ports/cluster.ts';
+import type { Ec2Instance, Ec2Vpc } from '../ports/ec2.ts';
+import { type ClusterView, isSynced, podsNeedingAddress } from './cluster-view.ts';
+import type { ControllerSettings } from './controller-settings.ts';
+import { type Ec2View, enisOf, knownValue } from './ec2-view.ts';
+import type { EniBelief } from './eni-belief.ts';
+import type { NodeMemory } from './node-memory.ts';
+import { resolveEniConfig } from './resolve-eni-configs.ts';
+
+/** A create is repeated for this long; EC2 keeps client tokens far longer. */
+const INTENT_RETRY_MS = 60_000;
+/** Retries, one call's time-out and EC2's staleness together. */
+const INTENT_LIFE_MS = 150_000;
+
+export interface SnapshotSources {
+  readonly cluster: ClusterView;
+  readonly ec2: Ec2View;
+  readonly settings: ControllerSettings;
+  readonly now: number;
+  readonly freshIntentId: IntentId;
+}
+
+/** The node as believed now, or what has to be known first. */
+export function snapshotOf(
+  name: NodeName,
+  from: SnapshotSources,
+  memory: NodeMemory,
+): Result<NodeView, string> {
+  const { cluster, ec2, settings, now } = from;
+  const node = cluster.nodes.get(name);
+  if (!isSynced(cluster)) return err('the first lists of the cluster have not all come yet');
+  if (node === undefined) return err(`node "${name}" does not exist`);
+  if (node.instanceId === undefined) return err(`node "${name}" has no provider id yet`);
+  const instance = knownValue(ec2.instances, node.instanceId);
+  if (instance === undefined) return err(`EC2 does not show instance ${node.instanceId} of node "${name}"`);
+  if (!ec2.readInstances.has(node.instanceId))
+    return err(`the ENIs of ${node.instanceId} have not been read yet`);
+  const limits = knownValue(ec2.limits, instance.instanceType);
+  if (limits === undefined) return err(`the limits of instance type ${instance.instanceType} are not known`);
+  const vpc = knownValue(ec2.vpcs, instance.vpcId);
+  if (vpc === undefined) return err(`the CIDRs of ${instance.vpcId} are not known`);
+  const published = cluster.nodeNetworks.get(name);
+  const subnets = new Map<SubnetId, SubnetFacts>();
+  for (const [id, known] of ec2.subnets) if (known.kind === 'Known') subnets.set(id, known.value);
+  return ok({
+    now,
+    nodeName: name,
+    instance: factsOf(instance),
+    limits,
+    selection: select(node, instance, from),
+    subnets,
+    enis: enisOf(ec2, node.instanceId, settings.clusterName).map((belief) =>
+      eniView(belief, instance, settings),
+    ),
+    ...(published === undefined ? {} : { published: { spec: published.spec, status: published.status } }),
+    pods: podsNeedingAddress(cluster, name)
+      .map((pod) => pod.key)
+      .sort(),
+    maxPods: maxPods({ limits, customNetworking: settings.customNetworking, prefix: false }).maxPods,
+    settings: planSettings(settings, vpc),
+    obstacles: memory.obstacles.filter((one) => one.until > now),
+    ...(memory.excessSince === undefined ? {} : { excessSince: memory.excessSince }),
+    failedIntents: memory.failedIntents,
+    freshIntentId: from.freshIntentId,
+  });
+}
+
+function factsOf(instance: Ec2Instance): InstanceFacts {
+  const { instanceId, instanceType, zone, vpcId, primaryEniId, primaryAddress, primarySubnetId } = instance;
+  const primarySecurityGroupIds = instance.primarySecurityGroupIds;
+  return {
+    instanceId,
+    instanceType,
+    zone,
+    vpcId,
+    primaryEniId,
+    primaryAddress,
+    primarySubnetId,
+    primarySecurityGroupIds,
+  };
+}
+
+function planSettings(settings: ControllerSettings, vpc: Ec2Vpc): PlanSettings {
+  return {
+    datapath: {
+      externalSnat: settings.externalSnat,
+      directCidrs: [...vpc.cidrs, ...settings.excludeSnatCidrs],
+      mtu: settings.mtu,
+      vethPrefix: settings.vethPrefix,
+      randomizeSnat: settings.randomizeSnat,
+    },
+    cooldownMs: settings.cooldownMs,
+    targets: settings.targets,
+    onEniConfigChange: settings.onEniConfigChange,
+    excessHoldMs: settings.excessHoldMs,
+    intentRetryMs: INTENT_RETRY_MS,
+    intentLifeMs: INTENT_LIFE_MS,
+  };
+}
+
+function select(node: NodeRecord, instance: Ec2Instance, from: SnapshotSources): Selection {
+  const eniConfigs = new Map<string, EniConfigView>();
+  for (const record of from.cluster.eniConfigs.values()) {
+    eniConfigs.set(record.name, resolveEniConfig(record, from.ec2));
+  }
+  return selectEniConfig({
+    node: {
+      name: node.name,
+      labels: node.labels,
+      annotations: node.annotations,
+      zone: instance.zone,
+      vpcId: instance.vpcId,
+      primarySubnetId: instance.primarySubnetId,
+      primarySecurityGroupIds: instance.primarySecurityGroupIds,
+    },
+    eniConfigs,
+    classes: [],
+    settings: from.settings,
+  }).selection;
+}
+
+function eniView(belief: EniBelief, instance: Ec2Instance, settings: ControllerSettings): EniView {
+  const { eni } = belief;
+  const intentId = intentOf(eni.tags);
+  return {
+    eniId: eni.eniId,
+    mac: eni.mac,
+    owned: isOwned(eni.tags, settings.clusterName),
+    primary: eni.eniId === instance.primaryEniId,
+    subnetId: eni.subnetId,
+    securityGroupIds: eni.securityGroupIds,
+    primaryAddress: eni.primaryAddress,
+    addresses: eni.addresses,
+    prefixes: eni.prefixes,
+    eniConfig: eni.tags[ENI_CONFIG_TAG] ?? '',
+    ...(intentId === undefined ? {} : { intentId }),
+    ...(eni.attachment === undefined
+      ? {}
+      : {
+          attachment: {
+            attachmentId: eni.attachment.attachmentId,
+            deviceIndex: eni.attachment.deviceIndex,
+            networkCardIndex: eni.attachment.networkCardIndex,
+            deleteOnTermination: eni.attachment.deleteOnTermination,
+            state: eni.attachment.status,
+          },
+        }),
+    ...(belief.heldUntil === undefined ? {} : { heldUntil: belief.heldUntil }),
+  };
+}

@@ -1,0 +1,44 @@
+// What the planner asks of EC2: one effect as data, each with the reason in words.
+
+import type { Ip } from '../address/ip.ts';
+import type { AttachmentId, EniId, SubnetId } from '../ids.ts';
+import type { Intent } from './node-network.ts';
+
+export type Action =
+  /** The intent stands in the published spec already; its id is the client token. */
+  | { readonly do: 'CreateEni'; readonly intent: Intent; readonly because: string }
+  | {
+      readonly do: 'AttachEni';
+      readonly eniId: EniId;
+      readonly deviceIndex: number;
+      readonly networkCardIndex: number;
+      readonly because: string;
+    }
+  | {
+      readonly do: 'SetDeleteOnTermination';
+      readonly eniId: EniId;
+      readonly attachmentId: AttachmentId;
+      readonly because: string;
+    }
+  | {
+      readonly do: 'AssignAddresses';
+      readonly eniId: EniId;
+      readonly subnetId: SubnetId;
+      readonly count: number;
+      readonly because: string;
+    }
+  | {
+      readonly do: 'UnassignAddresses';
+      readonly eniId: EniId;
+      readonly addresses: readonly Ip[];
+      readonly because: string;
+    }
+  | {
+      readonly do: 'DetachEni';
+      readonly eniId: EniId;
+      readonly attachmentId: AttachmentId;
+      readonly because: string;
+    }
+  | { readonly do: 'DeleteEni'; readonly eniId: EniId; readonly because: string };
+
+export type ActionKind = Action['do'];

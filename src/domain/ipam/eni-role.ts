@@ -1,0 +1,49 @@
+// What each ENI of a node is to the present selection.
+
+import type { Selection } from '../eniconfig/selection.ts';
+import type { EniView, NodeView } from './node-view.ts';
+
+export type EniRole =
+  /** Made for the present selection: takes pods and grows. */
+  | 'current'
+  /** Made for an earlier one, but `Keep` goes on using it: takes pods, does not grow. */
+  | 'kept'
+  /** Made for an earlier one: takes no new pods and is given back once empty. */
+  | 'cordoned'
+  /** The selection fails or cannot be known just now: as it was, and nothing is made or given back. */
+  | 'frozen';
+
+function sameGroups(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((group) => b.includes(group));
+}
+
+/** Subnet, groups and name all have to be the selection's: the three together are what a person chose. */
+export function matchesSelection(eni: EniView, selection: Selection): boolean {
+  if (selection.kind === 'None') return false;
+  const name = selection.kind === 'EniConfig' ? selection.name : '';
+  return (
+    eni.eniConfig === name &&
+    eni.subnetId === selection.subnetId &&
+    sameGroups(eni.securityGroupIds, selection.securityGroupIds)
+  );
+}
+
+/** The role of an owned ENI. */
+export function eniRole(view: NodeView, eni: EniView): EniRole {
+  if (view.selection.kind === 'None') return 'frozen';
+  if (matchesSelection(eni, view.selection)) return 'current';
+  return view.settings.onEniConfigChange === 'Keep' && eni.attachment !== undefined ? 'kept' : 'cordoned';
+}
+
+/**
+ * Whether new pods stay away from a frozen ENI. While nothing can be read, what was decided stays; but a selection
+ * that a person got wrong names another subnet than this ENI's, so new pods must not get one of its addresses (SEL-1).
+ */
+export function isFrozenCordoned(view: NodeView, eni: EniView): boolean {
+  const { selection } = view;
+  if (selection.kind !== 'None') return false;
+  const unknowable = selection.problem === 'Unreadable' || selection.problem === 'EniConfigUnresolved';
+  if (!unknowable) return true;
+  const published = view.published?.spec.enis.find((one) => one.eniId === eni.eniId);
+  return published?.cordoned ?? true;
+}

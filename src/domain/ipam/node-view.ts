@@ -1,0 +1,91 @@
+// Everything that the planner knows about one node, frozen at one moment.
+
+import type { Cidr, Ip } from '../address/ip.ts';
+import type { DatapathSettings } from '../datapath/datapath-settings.ts';
+import type { SubnetFacts } from '../eniconfig/eni-config.ts';
+import type { Selection } from '../eniconfig/selection.ts';
+import type { AttachmentId, EniId, IntentId, PodKey, SecurityGroupId, SubnetId } from '../ids.ts';
+import type { InstanceLimits } from '../instance/instance-limits.ts';
+import type { Condition, InstanceFacts, NodeNetworkSpec, NodeNetworkStatus } from './node-network.ts';
+import type { WarmTargets } from './warm-targets.ts';
+
+export interface EniAttachmentView {
+  readonly attachmentId: AttachmentId;
+  readonly deviceIndex: number;
+  readonly networkCardIndex: number;
+  readonly deleteOnTermination: boolean;
+  readonly state: 'attaching' | 'attached' | 'detaching';
+}
+
+/** An ENI as believed: EC2's answer overlaid with our own recent writes and sightings. */
+export interface EniView {
+  readonly eniId: EniId;
+  readonly mac: string;
+  /** Carries this cluster's Eniwhere tag. Everything else is foreign: it counts against limits and is never touched (ENI-2). */
+  readonly owned: boolean;
+  readonly primary: boolean;
+  readonly subnetId: SubnetId;
+  readonly securityGroupIds: readonly SecurityGroupId[];
+  readonly primaryAddress: Ip;
+  readonly addresses: readonly Ip[];
+  readonly prefixes: readonly Cidr[];
+  /** ENIConfig for which it was made, `''` for the node's own subnet. */
+  readonly eniConfig: string;
+  readonly intentId?: IntentId;
+  /** Absent: not attached. Attached elsewhere never gets into a node's view. */
+  readonly attachment?: EniAttachmentView;
+  /** No address is assigned before this time: an assign call has an unknown outcome that only later sightings can close. */
+  readonly heldUntil?: number;
+}
+
+export interface PlanSettings {
+  readonly datapath: DatapathSettings;
+  readonly cooldownMs: number;
+  readonly targets: WarmTargets;
+  /** What happens to ENIs of the old choice when the choice changes. */
+  readonly onEniConfigChange: 'Cordon' | 'Keep';
+  /** An excess must last this long before addresses are withdrawn, so that a rollout does not make the pool swing. */
+  readonly excessHoldMs: number;
+  /** A create is repeated (same token) for this long after its intent was noted ... */
+  readonly intentRetryMs: number;
+  /** ... and the intent is dropped after this long: longer than the retries, one call's time-out and EC2's staleness together. */
+  readonly intentLifeMs: number;
+}
+
+/** Why EC2 last refused something for this node, until it is tried again. */
+export interface Obstacle {
+  readonly code: 'SubnetFull' | 'Unauthorized' | 'Ec2Refused';
+  readonly message: string;
+  readonly fix: string;
+  /** Nothing of the kind is tried before. */
+  readonly until: number;
+  /** SubnetFull: which subnet. */
+  readonly subnetId?: SubnetId;
+}
+
+export interface NodeView {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly nodeName: string;
+  readonly instance: InstanceFacts;
+  readonly limits: InstanceLimits;
+  readonly selection: Selection;
+  readonly subnets: ReadonlyMap<SubnetId, SubnetFacts>;
+  /** Primary, foreign and owned ENIs attached to the instance, and owned ones made for it that are not attached. */
+  readonly enis: readonly EniView[];
+  /** The newest NodeNetwork that was read; absent when there is none yet. */
+  readonly published?: { readonly spec: NodeNetworkSpec; readonly status: NodeNetworkStatus };
+  /** Pods bound to the node that need an address: not host-network, not finished. */
+  readonly pods: readonly PodKey[];
+  readonly maxPods: number;
+  readonly settings: PlanSettings;
+  readonly obstacles: readonly Obstacle[];
+  /** When the present excess began; absent while there is none. */
+  readonly excessSince?: number;
+  /** Intents whose first try failed definitely: nothing was made, and nothing will be. */
+  readonly failedIntents: ReadonlySet<IntentId>;
+  /** A fresh id for an intent, should the plan need one. */
+  readonly freshIntentId: IntentId;
+}
+
+export type OwnCondition = Omit<Condition, 'lastTransitionAt'>;

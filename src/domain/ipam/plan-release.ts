@@ -1,0 +1,97 @@
+// Which addresses and ENIs are given back, and by which step.
+
+import type { Ip } from '../address/ip.ts';
+import type { EniId } from '../ids.ts';
+import type { Action } from './action.ts';
+import type { NodeView } from './node-view.ts';
+import type { Pool, PoolEni } from './pool.ts';
+import { excessAddressCount, hasIpTargets } from './warm-targets.ts';
+
+export interface Release {
+  /** Addresses to ask back in this spec, beside those already asked. */
+  readonly withdraw: ReadonlyMap<EniId, readonly Ip[]>;
+  readonly actions: readonly Action[];
+  /** Addresses above the warm target, whether or not they are withdrawn yet. */
+  readonly excessCount: number;
+}
+
+/** Plans withdrawal, unassigning, detaching and deleting. `neededCount` is what the pool is short of. */
+export function planRelease(view: NodeView, pool: Pool, neededCount: number): Release {
+  const withdraw = new Map<EniId, readonly Ip[]>();
+  for (const one of pool.enis) {
+    if (one.role === 'cordoned') withdraw.set(one.eni.eniId, [...one.free, ...one.cooling]);
+  }
+  const excessCount = excessAddressCount(view.settings.targets, pool.counts);
+  const heldLongEnough =
+    view.excessSince !== undefined && view.now - view.excessSince >= view.settings.excessHoldMs;
+  if (excessCount > 0 && heldLongEnough) {
+    for (const [eniId, addresses] of chooseExcess(view, pool, excessCount)) withdraw.set(eniId, addresses);
+  }
+  const actions = pool.enis.flatMap((one) => releaseStep(view, one, neededCount));
+  return { withdraw, actions, excessCount };
+}
+
+/**
+ * Takes the excess from the ENIs with the fewest pods, so that whole ENIs become empty and can be given back.
+ * WARM_ENI_TARGET gives back whole ENIs only.
+ */
+function chooseExcess(view: NodeView, pool: Pool, excessCount: number): Map<EniId, readonly Ip[]> {
+  const chosen = new Map<EniId, readonly Ip[]>();
+  const wholeOnly = !hasIpTargets(view.settings.targets);
+  const candidates = pool.enis
+    .filter(({ role }) => role === 'current' || role === 'kept')
+    .sort((a, b) => a.used.length + a.cooling.length - (b.used.length + b.cooling.length) || lastFirst(a, b));
+  let left = excessCount;
+  for (const one of candidates) {
+    const isIdle = one.used.length === 0 && one.cooling.length === 0 && one.free.length <= left;
+    if (left === 0 || (wholeOnly && !isIdle)) continue;
+    const addresses = one.free.slice(Math.max(0, one.free.length - left));
+    if (addresses.length > 0) chosen.set(one.eni.eniId, addresses);
+    left -= addresses.length;
+  }
+  return chosen;
+}
+
+const lastFirst = (a: PoolEni, b: PoolEni): number =>
+  (b.eni.attachment?.deviceIndex ?? 0) - (a.eni.attachment?.deviceIndex ?? 0);
+
+/** The next EC2 step towards giving back what the agent has let go of. */
+function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonly Action[] {
+  const { eni, role } = one;
+  const attachment = eni.attachment;
+  if (role === 'frozen' || attachment === undefined) return [];
+  // Only what the published spec names can have been answered; an ENI not in it yet is left alone for this round.
+  const isPublished = view.published?.spec.enis.some((spec) => spec.eniId === eni.eniId) ?? false;
+  const isEmpty = isPublished && one.withdrawn.length === eni.addresses.length;
+  const isUnwanted = role === 'cordoned' || neededCount === 0;
+  if (isEmpty && isUnwanted && attachment.state === 'attached') {
+    const why =
+      role === 'cordoned'
+        ? `it was made for ${describeChoice(eni.eniConfig)}`
+        : 'the pool has more than its target';
+    return [
+      {
+        do: 'DetachEni',
+        eniId: eni.eniId,
+        attachmentId: attachment.attachmentId,
+        because: `no pod holds an address of ${eni.eniId} and ${why}`,
+      },
+    ];
+  }
+  if (one.withdrawn.length > 0 && !(isEmpty && isUnwanted)) {
+    return [
+      {
+        do: 'UnassignAddresses',
+        eniId: eni.eniId,
+        addresses: one.withdrawn,
+        because: `the agent has let go of ${one.withdrawn.join(', ')}`,
+      },
+    ];
+  }
+  return [];
+}
+
+const describeChoice = (eniConfig: string): string =>
+  eniConfig === ''
+    ? "the node's own subnet, which is not selected any more"
+    : `ENIConfig "${eniConfig}", which is not selected any more`;
