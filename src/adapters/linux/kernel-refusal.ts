@@ -1,0 +1,62 @@
+// How code on a Worker's side reports that the kernel said no, or nothing: thrown, and made a value at the Worker's border.
+
+import { constants } from 'node:os';
+import type { StackFailure } from '../../ports/network-stack.ts';
+
+/** The kernel refused `step`. `errno` is its name for the error, `detail` its own text where it gave one. */
+export class KernelRefusal extends Error {
+  readonly step: string;
+  readonly errno: string;
+  readonly detail: string;
+
+  constructor(step: string, errno: string, detail = '') {
+    super(`${step}: ${errno}${detail === '' ? '' : ` (${detail})`}`);
+    this.name = 'KernelRefusal';
+    this.step = step;
+    this.errno = errno;
+    this.detail = detail;
+  }
+}
+
+/** The kernel did not answer in time: what was asked for may or may not have happened. */
+export class NoAnswer extends Error {
+  constructor(step: string) {
+    super(`${step}: no answer from the kernel`);
+    this.name = 'NoAnswer';
+  }
+}
+
+/** Linux has two names for some numbers; the first of each pair is the one that manual pages lead with. */
+const PREFERRED_NAMES = ['EAGAIN', 'EOPNOTSUPP', 'EDEADLK'];
+
+const names = new Map<number, string>();
+for (const [name, number] of Object.entries(constants.errno)) {
+  if (!names.has(number) || PREFERRED_NAMES.includes(name)) names.set(number, name);
+}
+
+/** The name of an errno number, such as `ENOENT`. */
+export const errnoName = (number: number): string => names.get(number) ?? `errno ${number}`;
+
+/** A refusal from an error that node:fs threw; anything else is a programming mistake and goes on as it is. */
+export function refusalOf(step: string, error: unknown): KernelRefusal {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string' && 'syscall' in error) {
+    return new KernelRefusal(step, error.code);
+  }
+  throw error;
+}
+
+export const failureOf = (refusal: KernelRefusal): StackFailure => ({
+  step: refusal.step,
+  errno: refusal.errno,
+  message: refusal.message,
+});
+
+/** Runs `run`; answers undefined when the kernel refuses it with one of the named errors. */
+export function unless<T>(errnos: readonly string[], run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof KernelRefusal && errnos.includes(error.errno)) return undefined;
+    throw error;
+  }
+}

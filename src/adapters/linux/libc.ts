@@ -1,0 +1,119 @@
+// Every call into the C library, through koffi; a refused call throws KernelRefusal with the errno's name.
+
+import koffi from 'koffi';
+import { errnoName, KernelRefusal } from './kernel-refusal.ts';
+
+// `null` is the process itself: the C library that Node runs on, whether glibc or musl.
+const libc = koffi.load(null);
+
+type Call<Arguments extends readonly unknown[]> = (...values: Arguments) => number;
+
+const libcSocket: Call<[number, number, number]> = libc.func('int socket(int, int, int)');
+const libcClose: Call<[number]> = libc.func('int close(int)');
+const libcBind: Call<[number, Buffer, number]> = libc.func('int bind(int, const void *, uint32_t)');
+const libcConnect: Call<[number, Buffer, number]> = libc.func('int connect(int, const void *, uint32_t)');
+const libcSetsockopt: Call<[number, number, number, Buffer, number]> = libc.func(
+  'int setsockopt(int, int, int, const void *, uint32_t)',
+);
+const libcSend: Call<[number, Buffer, number, number]> = libc.func(
+  'intptr_t send(int, const void *, size_t, int)',
+);
+const libcSendto: Call<[number, Buffer, number, number, Buffer, number]> = libc.func(
+  'intptr_t sendto(int, const void *, size_t, int, const void *, uint32_t)',
+);
+const libcRecv: Call<[number, Buffer, number, number]> = libc.func(
+  'intptr_t recv(int, _Out_ void *, size_t, int)',
+);
+const libcPoll: Call<[Buffer, number, number]> = libc.func('int poll(_Inout_ void *, unsigned long, int)');
+const libcSetns: Call<[number, number]> = libc.func('int setns(int, int)');
+const libcAbort: () => void = libc.func('void abort()');
+
+export const AF_INET = 2;
+export const AF_INET6 = 10;
+export const AF_NETLINK = 16;
+export const SOCK_STREAM = 1;
+export const SOCK_DGRAM = 2;
+export const SOCK_RAW = 3;
+export const SOCK_NONBLOCK = 0o4000;
+export const SOCK_CLOEXEC = 0o2000000;
+export const MSG_DONTWAIT = 0x40;
+export const MSG_TRUNC = 0x20;
+export const POLLIN = 1;
+const CLONE_NEWNET = 0x40000000;
+const POLLFD_LENGTH = 8;
+
+function checked(step: string, result: number): number {
+  if (result < 0) throw new KernelRefusal(step, errnoName(koffi.errno()));
+  return result;
+}
+
+/** socket(2): answers the file descriptor. */
+export const openSocket = (family: number, type: number, protocol: number): number =>
+  checked('open a socket', libcSocket(family, type | SOCK_CLOEXEC, protocol));
+
+/** close(2), for descriptors of `openSocket`: node:fs warns about those that it did not open itself. */
+export function closeSocket(fd: number): void {
+  checked('close a socket', libcClose(fd));
+}
+
+export function bindSocket(fd: number, address: Buffer, step: string): void {
+  checked(step, libcBind(fd, address, address.length));
+}
+
+/** connect(2). A non-blocking socket that has begun to connect (EINPROGRESS) counts as done. */
+export function connectSocket(fd: number, address: Buffer, step: string): void {
+  if (libcConnect(fd, address, address.length) === 0) return;
+  const errno = errnoName(koffi.errno());
+  if (errno !== 'EINPROGRESS') throw new KernelRefusal(step, errno);
+}
+
+/** setsockopt(2) with an int. */
+export function setSocketOption(fd: number, level: number, option: number, value: number): void {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32LE(value);
+  setSocketOptionBytes(fd, level, option, bytes);
+}
+
+export function setSocketOptionBytes(fd: number, level: number, option: number, bytes: Buffer): void {
+  checked(`set socket option ${level}/${option}`, libcSetsockopt(fd, level, option, bytes, bytes.length));
+}
+
+export function sendAll(fd: number, bytes: Buffer, step: string): void {
+  const sent = checked(step, libcSend(fd, bytes, bytes.length, 0));
+  if (sent !== bytes.length)
+    throw new KernelRefusal(step, 'EMSGSIZE', `${sent} of ${bytes.length} bytes sent`);
+}
+
+export function sendTo(fd: number, bytes: Buffer, address: Buffer, step: string): void {
+  checked(step, libcSendto(fd, bytes, bytes.length, 0, address, address.length));
+}
+
+/** recv(2) into `buffer`: answers the number of bytes; with MSG_TRUNC the datagram's whole length. */
+export const receive = (fd: number, buffer: Buffer, flags: number): number =>
+  checked('receive from a socket', libcRecv(fd, buffer, buffer.length, flags));
+
+/** poll(2) for input: answers those of `fds` that have something to read (or an error to report). */
+export function pollInput(fds: readonly number[], timeoutMs: number): readonly number[] {
+  const set = Buffer.alloc(fds.length * POLLFD_LENGTH);
+  for (const [index, fd] of fds.entries()) {
+    set.writeInt32LE(fd, index * POLLFD_LENGTH);
+    set.writeInt16LE(POLLIN, index * POLLFD_LENGTH + 4);
+  }
+  if (libcPoll(set, fds.length, timeoutMs) < 0) {
+    const errno = errnoName(koffi.errno());
+    if (errno === 'EINTR') return [];
+    throw new KernelRefusal('poll sockets', errno);
+  }
+  return fds.filter((_, index) => set.readInt16LE(index * POLLFD_LENGTH + 6) !== 0);
+}
+
+/** setns(2) into a network namespace, for the calling thread alone. */
+export function enterNetworkNamespace(fd: number, step: string): void {
+  checked(step, libcSetns(fd, CLONE_NEWNET));
+}
+
+/** abort(3): process.abort() is refused in Workers. */
+export function abortProcess(): never {
+  libcAbort();
+  throw new Error('abort() returned');
+}

@@ -1,0 +1,160 @@
+// Links over rtnetlink: veth pairs, up, MTU, deletion, listing (linux/if_link.h).
+
+import {
+  attributesOf,
+  macAttribute,
+  macOf,
+  nested,
+  type NetlinkMessage,
+  NLM_F_CREATE,
+  NLM_F_EXCL,
+  textAttribute,
+  textOf,
+  u32Attribute,
+  u32Of,
+} from './netlink-message.ts';
+import { dump, type NetlinkSocket, requestOne } from './netlink-socket.ts';
+
+export interface Link {
+  readonly index: number;
+  readonly name: string;
+  readonly mac: string;
+  readonly up: boolean;
+  readonly mtu: number;
+  /** `veth`, `dummy`, ...; `''` for hardware and loopback. */
+  readonly kind: string;
+  /** Index of a veth's other end, in the other end's namespace. */
+  readonly peerIndex: number | undefined;
+}
+
+/** Every namespace is born with lo as its first link. */
+export const LOOPBACK_INDEX = 1;
+/** IFNAMSIZ less the ending zero. */
+const LINK_NAME_LENGTH_MAX = 15;
+
+const RTM_NEWLINK = 16;
+const RTM_DELLINK = 17;
+const RTM_GETLINK = 18;
+const IFINFOMSG_LENGTH = 16;
+const IFF_UP = 1;
+const IFLA_ADDRESS = 1;
+const IFLA_IFNAME = 3;
+const IFLA_MTU = 4;
+const IFLA_LINK = 5;
+const IFLA_LINKINFO = 18;
+const IFLA_NET_NS_FD = 28;
+const IFLA_EXT_MASK = 29;
+const IFLA_INFO_KIND = 1;
+const IFLA_INFO_DATA = 2;
+const VETH_INFO_PEER = 1;
+const RTEXT_FILTER_SKIP_STATS = 8;
+
+/** struct ifinfomsg */
+function linkHeader(index = 0, flags = 0, changeMask = 0): Buffer {
+  const header = Buffer.alloc(IFINFOMSG_LENGTH);
+  header.writeInt32LE(index, 4);
+  header.writeUInt32LE(flags, 8);
+  header.writeUInt32LE(changeMask, 12);
+  return header;
+}
+
+const nameAttribute = (name: string): Buffer => textAttribute(IFLA_IFNAME, name);
+
+/** The kernel would cut a longer name short and answer for another link. */
+export const isLinkName = (name: string): boolean =>
+  name.length > 0 && Buffer.byteLength(name) <= LINK_NAME_LENGTH_MAX && !/[\s/]/.test(name);
+
+/** `ip link add HOST address MAC mtu MTU type veth peer name POD address MAC mtu MTU netns FD` */
+export function addVeth(veth: {
+  readonly hostLink: string;
+  readonly hostMac: string;
+  readonly podLink: string;
+  readonly podMac: string;
+  readonly mtu: number;
+  readonly podNamespaceFd: number;
+}): NetlinkMessage {
+  const mtu = u32Attribute(IFLA_MTU, veth.mtu);
+  const peer = nested(
+    VETH_INFO_PEER,
+    linkHeader(),
+    nameAttribute(veth.podLink),
+    macAttribute(IFLA_ADDRESS, veth.podMac),
+    mtu,
+    u32Attribute(IFLA_NET_NS_FD, veth.podNamespaceFd),
+  );
+  return {
+    step: `ip link add ${veth.hostLink} type veth peer name ${veth.podLink}`,
+    type: RTM_NEWLINK,
+    flags: NLM_F_CREATE | NLM_F_EXCL,
+    body: Buffer.concat([
+      linkHeader(),
+      nameAttribute(veth.hostLink),
+      macAttribute(IFLA_ADDRESS, veth.hostMac),
+      mtu,
+      nested(IFLA_LINKINFO, textAttribute(IFLA_INFO_KIND, 'veth'), nested(IFLA_INFO_DATA, peer)),
+    ]),
+  };
+}
+
+/** `ip link set NAME up` */
+export const setLinkUp = (index: number, name: string): NetlinkMessage => ({
+  step: `ip link set ${name} up`,
+  type: RTM_NEWLINK,
+  flags: 0,
+  body: linkHeader(index, IFF_UP, IFF_UP),
+});
+
+/** `ip link set NAME mtu MTU` */
+export const setLinkMtu = (index: number, name: string, mtu: number): NetlinkMessage => ({
+  step: `ip link set ${name} mtu ${mtu}`,
+  type: RTM_NEWLINK,
+  flags: 0,
+  body: Buffer.concat([linkHeader(index), u32Attribute(IFLA_MTU, mtu)]),
+});
+
+/** `ip link del NAME`, by index: a name may by now be another link's. */
+export const deleteLink = (index: number, name: string): NetlinkMessage => ({
+  step: `ip link del ${name}`,
+  type: RTM_DELLINK,
+  flags: 0,
+  body: linkHeader(index),
+});
+
+/** `ip link show NAME`. ENODEV when there is none. */
+export function getLink(socket: NetlinkSocket, name: string): Link {
+  const body = requestOne(socket, {
+    step: `ip link show ${name}`,
+    type: RTM_GETLINK,
+    flags: 0,
+    body: Buffer.concat([
+      linkHeader(),
+      nameAttribute(name),
+      u32Attribute(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS),
+    ]),
+  });
+  return linkOf(body);
+}
+
+/** `ip link show` */
+export function listLinks(socket: NetlinkSocket): readonly Link[] {
+  return dump(socket, {
+    step: 'ip link show',
+    type: RTM_GETLINK,
+    flags: 0,
+    body: Buffer.concat([linkHeader(), u32Attribute(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS)]),
+  }).map(linkOf);
+}
+
+function linkOf(body: Buffer): Link {
+  const attributes = attributesOf(body, IFINFOMSG_LENGTH);
+  const info = attributesOf(attributes.get(IFLA_LINKINFO) ?? Buffer.alloc(0));
+  return {
+    index: body.readInt32LE(4),
+    name: textOf(attributes, IFLA_IFNAME) ?? '',
+    mac: macOf(attributes, IFLA_ADDRESS),
+    up: (body.readUInt32LE(8) & IFF_UP) !== 0,
+    mtu: u32Of(attributes, IFLA_MTU) ?? 0,
+    kind: textOf(info, IFLA_INFO_KIND) ?? '',
+    peerIndex: u32Of(attributes, IFLA_LINK),
+  };
+}

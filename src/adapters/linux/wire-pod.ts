@@ -1,0 +1,178 @@
+// Making and unmaking a pod's wiring (datapath.md, "Pod side").
+
+import { existsSync } from 'node:fs';
+import { familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
+import { PODS_TABLE, ROUTE_PROTOCOL } from '../../domain/datapath/host-datapath.ts';
+import type { PodDatapath } from '../../domain/datapath/pod-datapath.ts';
+import { addHostAddress, IFA_F_NODAD } from './address.ts';
+import type { HostNamespace } from './host-namespace.ts';
+import { KernelRefusal, unless } from './kernel-refusal.ts';
+import { addVeth, deleteLink, getLink, isLinkName, type Link, LOOPBACK_INDEX, setLinkUp } from './link.ts';
+import { insideNamespace, withNamespace } from './namespace.ts';
+import { replacePermanentNeighbour } from './neighbour.ts';
+import type { NetlinkMessage } from './netlink-message.ts';
+import { closeNetlink, openRouteSocket, request } from './netlink-socket.ts';
+import { podGateway } from './pod-gateway.ts';
+import {
+  defaultRoute,
+  deleteRoute,
+  hostRoute,
+  type ListedRoute,
+  listRoutes,
+  MAIN_TABLE,
+  replaceRoute,
+  RTN_UNICAST,
+} from './route.ts';
+import { writeSysctl } from './sysctl.ts';
+
+const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
+
+/** Makes the whole pod, or throws and leaves nothing of it. */
+export function wirePod(host: HostNamespace, pod: PodDatapath): void {
+  checkPod(pod);
+  withNamespace(pod.netnsPath, (podNamespaceFd) => {
+    const hostEnd = addPodVeth(host, pod, podNamespaceFd);
+    let committed = false;
+    try {
+      wirePodSide(pod, podNamespaceFd);
+      wireHostSide(host, pod, hostEnd);
+      committed = true;
+    } finally {
+      // Either end's deletion takes with it the other end, all addresses, neighbours and routes.
+      if (!committed) deleteIfThere(host, hostEnd);
+    }
+  });
+}
+
+function checkPod(pod: PodDatapath): void {
+  const step = `wire pod behind ${pod.hostLink}`;
+  for (const name of [pod.hostLink, pod.podLink]) {
+    if (!isLinkName(name)) throw new KernelRefusal(step, 'EINVAL', `"${name}" is not a link name`);
+  }
+  for (const mac of [pod.hostMac, pod.podMac]) {
+    if (!MAC.test(mac)) throw new KernelRefusal(step, 'EINVAL', `"${mac}" is not a lower-case MAC address`);
+  }
+  if (pod.addresses.length === 0) throw new KernelRefusal(step, 'EINVAL', 'a pod has at least one address');
+}
+
+/** The veth pair; an old link of the same name makes way. Answers the host end. */
+function addPodVeth(host: HostNamespace, pod: PodDatapath, podNamespaceFd: number): Link {
+  const add = (): true => {
+    request(host.netlink, [addVeth({ ...pod, podNamespaceFd })]);
+    return true;
+  };
+  const added = unless(['EEXIST'], add);
+  if (added === undefined) {
+    // EEXIST does not say which of the two names is taken. Whoever holds the host's belongs to an old sandbox.
+    if (!removeVeth(host, pod.hostLink)) {
+      throw new KernelRefusal(
+        `ip link add ${pod.hostLink} type veth peer name ${pod.podLink}`,
+        'EEXIST',
+        `${pod.netnsPath} already has a link ${pod.podLink}`,
+      );
+    }
+    add();
+  }
+  return getLink(host.netlink, pod.hostLink);
+}
+
+function deleteIfThere(host: HostNamespace, link: Link): void {
+  unless(['ENODEV'], () => request(host.netlink, [deleteLink(link.index, link.name)]));
+}
+
+/** Deletes the veth of this name; false when there is no link of this name. Refuses links that are no veth. */
+function removeVeth(host: HostNamespace, name: string): boolean {
+  const link = unless(['ENODEV'], () => getLink(host.netlink, name));
+  if (link === undefined) return false;
+  if (link.kind !== 'veth') {
+    throw new KernelRefusal(`ip link del ${name}`, 'EPERM', `${name} is not a veth: it is not a pod's link`);
+  }
+  deleteIfThere(host, link);
+  return true;
+}
+
+function wirePodSide(pod: PodDatapath, podNamespaceFd: number): void {
+  const families = new Set(pod.addresses.map(familyOf));
+  const netlink = insideNamespace(podNamespaceFd, () => {
+    quietIpv6(pod.podLink, families);
+    return openRouteSocket();
+  });
+  try {
+    const { index } = getLink(netlink, pod.podLink);
+    request(netlink, [
+      setLinkUp(LOOPBACK_INDEX, 'lo'),
+      setLinkUp(index, pod.podLink),
+      ...pod.addresses.flatMap((ip) => podAddressMessages(pod, index, ip)),
+    ]);
+  } finally {
+    closeNetlink(netlink);
+  }
+}
+
+/** Address, gateway's neighbour, route to the gateway, default route: in the order in which each needs the one before. */
+function podAddressMessages(pod: PodDatapath, index: number, ip: Ip): readonly NetlinkMessage[] {
+  const family = familyOf(ip);
+  const gateway = podGateway(family);
+  return [
+    addHostAddress(index, pod.podLink, ip, family === 6 ? IFA_F_NODAD : 0),
+    replacePermanentNeighbour(index, pod.podLink, { ip: gateway, mac: pod.hostMac }),
+    replaceRoute(hostRoute(gateway, { linkIndex: index, table: MAIN_TABLE }), pod.podLink),
+    replaceRoute(defaultRoute(gateway, index), pod.podLink),
+  ];
+}
+
+function wireHostSide(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void {
+  insideNamespace(host.fd, () => {
+    // The nftables guard checks sources, per packet and for both families.
+    writeSysctl(`net/ipv4/conf/${pod.hostLink}/rp_filter`, '0');
+    quietIpv6(pod.hostLink, new Set(pod.addresses.map(familyOf)));
+  });
+  request(host.netlink, [
+    setLinkUp(hostEnd.index, pod.hostLink),
+    ...pod.addresses.map((ip) => replaceRoute(podRoute(ip, hostEnd.index), pod.hostLink)),
+  ]);
+}
+
+export const podRoute = (ip: Ip, linkIndex: number): ReturnType<typeof hostRoute> =>
+  hostRoute(ip, { linkIndex, table: PODS_TABLE, protocol: ROUTE_PROTOCOL });
+
+/**
+ * IPv6 on one end of a pod's veth. A pod without an IPv6 address gets none at all: a link-local address would be a way
+ * between pod and host that no rule of ours sees. With one, neither end believes the other's router advertisements.
+ */
+function quietIpv6(link: string, families: ReadonlySet<IpFamily>): void {
+  const directory = `net/ipv6/conf/${link}`;
+  if (families.has(6)) {
+    writeSysctl(`${directory}/disable_ipv6`, '0');
+    writeSysctl(`${directory}/accept_ra`, '0');
+    writeSysctl(`${directory}/accept_dad`, '0');
+  } else if (existsSync(`/proc/sys/${directory}`)) {
+    writeSysctl(`${directory}/disable_ipv6`, '1');
+  }
+}
+
+/** An IPv6 blackhole is listed as if it led to lo, so its type tells, not its link. */
+export const isOrphan = (route: ListedRoute): boolean => route.type !== RTN_UNICAST || route.linkIndex === 0;
+
+/** Deletes the pod's link and its routes, as far as they are there. Routes by now another pod's stay. */
+export function unwirePod(
+  host: HostNamespace,
+  pod: { readonly hostLink: string; readonly addresses: readonly Ip[] },
+): void {
+  if (isLinkName(pod.hostLink)) removeVeth(host, pod.hostLink);
+  removeOrphanRoutes(host, pod.addresses);
+}
+
+/** Routes in table PODS that lead to no link: the kernel drops a route with its link, but blackholes have none. */
+function removeOrphanRoutes(host: HostNamespace, addresses: readonly Ip[]): void {
+  const destinations = new Set(
+    addresses.map((ip) => hostRoute(ip, { linkIndex: 0, table: PODS_TABLE }).destination),
+  );
+  for (const family of [4, 6] as const) {
+    if (!addresses.some((ip) => familyOf(ip) === family)) continue;
+    for (const route of listRoutes(host.netlink, family, { table: PODS_TABLE, protocol: ROUTE_PROTOCOL })) {
+      if (!isOrphan(route) || !destinations.has(route.destination)) continue;
+      unless(['ESRCH'], () => request(host.netlink, [deleteRoute(route, 'none')]));
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// What the main thread and the Workers tell each other: plain data only.
+
+import type { Ip } from '../../domain/address/ip.ts';
+import type { HostDatapath } from '../../domain/datapath/host-datapath.ts';
+import type { PodDatapath } from '../../domain/datapath/pod-datapath.ts';
+import type { LinkView, PodLinkView, StackOutcome } from '../../ports/network-stack.ts';
+
+export interface PodRemoval {
+  readonly hostLink: string;
+  readonly addresses: readonly Ip[];
+}
+
+/** Operation -> what it takes and answers. */
+export interface StackOperations {
+  readonly listLinks: { readonly input: null; readonly output: readonly LinkView[] };
+  readonly applyHost: { readonly input: HostDatapath; readonly output: readonly string[] };
+  readonly wirePod: { readonly input: PodDatapath; readonly output: null };
+  readonly unwirePod: { readonly input: PodRemoval; readonly output: null };
+  readonly inspectPod: { readonly input: PodDatapath; readonly output: readonly string[] };
+  readonly listPodLinks: { readonly input: string; readonly output: readonly PodLinkView[] };
+  /** Lets go of the namespace. */
+  readonly closeStack: { readonly input: null; readonly output: null };
+}
+
+export type StackOperation = keyof StackOperations;
+
+/** Which stack's namespace a request is for. Ids are never used twice; the path may be, by another namespace. */
+export interface StackAddress {
+  readonly stackId: number;
+  readonly netnsPath: string;
+}
+
+export type StackRequest = {
+  [Name in StackOperation]: {
+    readonly requestId: number;
+    readonly stack: StackAddress;
+    readonly operation: Name;
+    readonly input: StackOperations[Name]['input'];
+  };
+}[StackOperation];
+
+export interface WorkerReply {
+  readonly requestId: number;
+  readonly outcome: StackOutcome<unknown>;
+}

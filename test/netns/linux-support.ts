@@ -1,0 +1,72 @@
+// What the kernel tests of adapters/linux share: namespaces of their own, and the ip and nft programs as oracles.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface TestNamespace {
+  readonly path: string;
+  /** Runs a program inside the namespace; answers what it printed. Throws when it fails. */
+  run(program: string, ...values: readonly string[]): string;
+  /** `ip -j ...`, parsed. */
+  ip(...values: readonly string[]): readonly Readonly<Record<string, unknown>>[];
+  /** Runs nft commands from text. */
+  nft(commands: string): string;
+  remove(): Promise<void>;
+}
+
+const PROGRAMS = ['ip', 'nft', 'nsenter', 'unshare'];
+
+/** Why kernel tests cannot run here; undefined when they can. */
+export function whyNoKernel(): string | undefined {
+  if (process.platform !== 'linux') return 'network namespaces need Linux';
+  if (process.getuid?.() !== 0) return 'network namespaces need root, or a user namespace (unshare -Urnm)';
+  for (const program of PROGRAMS) {
+    try {
+      execFileSync(program, ['--version'], { stdio: 'pipe' });
+    } catch (error) {
+      // `ip` has no --version but answers with an error of its own; a missing program has ENOENT.
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+        return `the program ${program} is missing: apt-get install iproute2 nftables util-linux`;
+      }
+    }
+  }
+  try {
+    execFileSync('unshare', ['--net', 'true'], { stdio: 'pipe' });
+  } catch {
+    return 'the kernel refuses to make a network namespace here';
+  }
+  return undefined;
+}
+
+/**
+ * A namespace held by a process that ends with ours: it waits for the end of its input. So nothing is left behind,
+ * however a test ends.
+ */
+export async function makeNamespace(): Promise<TestNamespace> {
+  const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo ready; exec cat >/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  await once(holder.stdout, 'data');
+  const path = `/proc/${holder.pid}/ns/net`;
+  const run = (program: string, ...values: readonly string[]): string =>
+    execFileSync('nsenter', [`--net=${path}`, program, ...values], { encoding: 'utf8', stdio: 'pipe' });
+  return {
+    path,
+    run,
+    ip: (...values) => {
+      const printed = run('ip', '-j', ...values).trim();
+      return printed === '' ? [] : (JSON.parse(printed) as readonly Readonly<Record<string, unknown>>[]);
+    },
+    nft: (commands) =>
+      execFileSync('nsenter', [`--net=${path}`, 'nft', '-f', '-'], {
+        encoding: 'utf8',
+        input: commands,
+        stdio: ['pipe', 'pipe', 'pipe'],
+      }),
+    remove: async () => {
+      const ended = once(holder, 'exit');
+      holder.stdin.end();
+      await ended;
+    },
+  };
+}
