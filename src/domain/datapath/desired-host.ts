@@ -1,0 +1,135 @@
+// What the node's own network should look like, from its spec and the links that exist (datapath.md, Host side).
+
+import { hostCidr } from '../address/cidr.ts';
+import { familyOf, type Ip, type IpFamily } from '../address/ip.ts';
+import { subnetGateway } from '../address/subnet.ts';
+import type { EniId } from '../ids.ts';
+import type { NodeNetworkSpec, SpecEni } from '../ipam/node-network.ts';
+import { eniOrdinal, eniTable } from './eni-ordinal.ts';
+import {
+  type DesiredEniLink,
+  type DesiredRoute,
+  type DesiredRule,
+  type DesiredSysctl,
+  ENI_RULE_PRIORITY,
+  type HostDatapath,
+  MARK_MASK,
+  PODS_RULE_PRIORITY,
+  PODS_TABLE,
+} from './host-datapath.ts';
+import { type NftEni, renderNftTable } from './nft-table.ts';
+
+export interface DesiredHostInput {
+  readonly spec: Pick<NodeNetworkSpec, 'instance' | 'enis' | 'settings'>;
+  /** The host's links in the kernel's order: a VLAN or bridge that shares an ENI's MAC comes after the ENI's own link. */
+  readonly links: readonly { readonly name: string; readonly mac: string }[];
+  /** Pod addresses that may reach instance metadata; none when absent. */
+  readonly imdsAllowed?: readonly Ip[];
+}
+
+export interface DesiredHost {
+  readonly host: HostDatapath;
+  /** ENIs of the spec whose link is not there (yet). */
+  readonly pending: readonly PendingEni[];
+}
+
+export interface PendingEni {
+  readonly eniId: EniId;
+  readonly mac: string;
+}
+
+/** An ENI with its number and its link. */
+interface PlacedEni {
+  readonly eni: SpecEni;
+  readonly ordinal: number;
+  readonly link: string;
+}
+
+/** The desired state of the host. Pod routes and pod links are not part of it: they come and go with their pods. */
+export function desiredHost({ spec, links, imdsAllowed = [] }: DesiredHostInput): DesiredHost {
+  const linkByMac = new Map<string, string>();
+  for (const { name, mac } of links) {
+    const key = mac.toLowerCase();
+    if (!linkByMac.has(key)) linkByMac.set(key, name);
+  }
+  const placed: PlacedEni[] = [];
+  const pending: PendingEni[] = [];
+  const nftEnis: NftEni[] = [];
+  for (const eni of [...spec.enis].sort((a, b) => eniOrdinal(a) - eniOrdinal(b))) {
+    const link = linkByMac.get(eni.mac.toLowerCase());
+    const ordinal = eniOrdinal(eni);
+    const blocks = [...eni.addresses.map(hostCidr), ...eni.prefixes];
+    // An ENI without its link keeps its addresses in the table: they are pods' all the same, and SNAT must see them.
+    nftEnis.push({ mark: ordinal, blocks, ...(link === undefined ? {} : { link }) });
+    if (link === undefined) pending.push({ eniId: eni.eniId, mac: eni.mac });
+    else placed.push({ eni, ordinal, link });
+  }
+  const families = familiesInUse(spec.enis);
+  const primary = placed.find(({ eni }) => eni.primary);
+  const host: HostDatapath = {
+    eniLinks: placed.map(({ eni, link }) => eniLink(eni, link, spec.settings.mtu)),
+    routes: placed.map(eniRoute),
+    rules: families.flatMap((family) => rulesOf(family, placed)),
+    sysctls: sysctls(families, placed),
+    nftTable: renderNftTable({
+      settings: spec.settings,
+      enis: nftEnis,
+      imdsAllowed,
+      ...(primary && { snat: { link: primary.link, address: spec.instance.primaryAddress } }),
+    }),
+  };
+  return { host, pending };
+}
+
+/** IPv4 always; IPv6 as soon as an ENI has any. */
+function familiesInUse(enis: readonly SpecEni[]): readonly IpFamily[] {
+  const texts = enis.flatMap((eni) => [eni.subnetCidr, ...eni.addresses, ...eni.prefixes]);
+  return texts.some((text) => familyOf(text) === 6) ? [4, 6] : [4];
+}
+
+const eniLink = (eni: SpecEni, link: string, mtu: number): DesiredEniLink => ({
+  link,
+  mac: eni.mac,
+  mtu,
+  primary: eni.primary,
+  address: eni.primaryAddress,
+});
+
+/** `onlink`, because the ENI's address is a /32: no route leads to the gateway, and none is wanted in the main table. */
+const eniRoute = ({ eni, ordinal, link }: PlacedEni): DesiredRoute => ({
+  family: familyOf(eni.subnetCidr),
+  table: eniTable(ordinal),
+  destination: 'default',
+  via: subnetGateway(eni.subnetCidr),
+  link,
+  onlink: true,
+  scopeLink: false,
+});
+
+const rulesOf = (family: IpFamily, placed: readonly PlacedEni[]): readonly DesiredRule[] => [
+  { family, priority: PODS_RULE_PRIORITY, table: PODS_TABLE },
+  ...placed
+    .filter(({ eni }) => familyOf(eni.subnetCidr) === family)
+    .map(({ ordinal }) => ({
+      family,
+      priority: ENI_RULE_PRIORITY,
+      table: eniTable(ordinal),
+      fwmark: { mark: ordinal, mask: MARK_MASK },
+    })),
+];
+
+function sysctls(families: readonly IpFamily[], placed: readonly PlacedEni[]): readonly DesiredSysctl[] {
+  const wanted: DesiredSysctl[] = [
+    { path: 'net/ipv4/ip_forward', value: '1' },
+    // Loose: a packet may come in by one ENI while the route back to its source is by another.
+    ...placed.map(({ link }) => ({ path: `net/ipv4/conf/${link}/rp_filter`, value: '2' })),
+  ];
+  const primary = placed.find(({ eni }) => eni.primary);
+  // Without the primary link, forwarding has to wait: it would make that link forget its default route (accept_ra 1).
+  if (!families.includes(6) || primary === undefined) return wanted;
+  return [
+    ...wanted,
+    { path: `net/ipv6/conf/${primary.link}/accept_ra`, value: '2' },
+    { path: 'net/ipv6/conf/all/forwarding', value: '1' },
+  ];
+}

@@ -1,0 +1,219 @@
+// The text of the node's nftables table: which ENI a packet leaves by, SNAT, and the guard against spoofing.
+
+import { compareCidrs, cidrContainsCidr, hostCidr } from '../address/cidr.ts';
+import { type Cidr, familyOf, type Ip, type IpFamily } from '../address/ip.ts';
+import { compareIps } from '../address/ip-number.ts';
+import { assert } from '../result.ts';
+import type { DatapathSettings } from './datapath-settings.ts';
+import { MARK_MASK, NFT_TABLE } from './host-datapath.ts';
+
+export interface NftEni {
+  /** The ENI's ordinal, see `eniOrdinal`. */
+  readonly mark: number;
+  /** Absent while the link has not shown up. */
+  readonly link?: string;
+  /** Addresses (as /32 or /128) and prefixes that pods may hold. */
+  readonly blocks: readonly Cidr[];
+}
+
+export interface NftTable {
+  readonly settings: DatapathSettings;
+  /** By ascending mark. */
+  readonly enis: readonly NftEni[];
+  /** Link of the primary ENI and the node's primary address; absent while the link is not there: no SNAT then. */
+  readonly snat?: { readonly link: string; readonly address: Ip };
+  /** Pod addresses that may reach instance metadata. */
+  readonly imdsAllowed: readonly Ip[];
+}
+
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+const IMDS_IPV4 = '169.254.169.254';
+const IMDS_IPV6 = 'fd00:ec2::254';
+
+const hex = (value: number): string => `0x${value.toString(16)}`;
+/** All bits of a mark that belong to others, kube-proxy's "masquerade this" (0x4000) among them. */
+const OTHERS_BITS = hex(~MARK_MASK >>> 0);
+
+/**
+ * The whole `table inet eniwhere { ... }`. Deterministic: equal inputs give equal text, so it can be compared.
+ *
+ * The maps hold verdicts, not marks: each leads to a chain that changes Eniwhere's bits of the mark and leaves the
+ * others. Taking the mark straight from a map would overwrite them, and with them kube-proxy's order to masquerade a pod
+ * that calls itself through a Service. (Only kernels from 6.13 can combine two looked-up values.)
+ */
+export function renderNftTable(table: NftTable): string {
+  const families: readonly IpFamily[] = hasIpv6(table) ? [4, 6] : [4];
+  const parts = [
+    ...families.flatMap((family) => renderSets(table, family)),
+    renderSet({
+      head: 'map eni_of_interface',
+      type: 'ifname : verdict',
+      elements: linkedEnis(table).map(({ link, mark }) => `${ifname(link)} : goto connection_of_eni_${mark}`),
+    }),
+    ...table.enis.flatMap(({ mark }) => renderMarkChains(mark)),
+    renderChain('guard', 'type filter hook prerouting priority raw; policy accept;', guardRules(table)),
+    // After kube-proxy's DNAT, so that the real destination chooses the ENI; before routing, so that the mark counts.
+    renderChain('prerouting', 'type filter hook prerouting priority dstnat + 10; policy accept;', [
+      ...preroutingRules(table),
+    ]),
+    renderChain('postrouting', 'type nat hook postrouting priority srcnat; policy accept;', snatRules(table)),
+  ];
+  return `table inet ${NFT_TABLE} {\n${parts.join('\n')}}\n`;
+}
+
+const hasIpv6 = (table: NftTable): boolean =>
+  table.enis.some((eni) => eni.blocks.some((block) => familyOf(block) === 6)) ||
+  table.imdsAllowed.some((ip) => familyOf(ip) === 6);
+
+const linkedEnis = (table: NftTable): readonly { readonly link: string; readonly mark: number }[] =>
+  table.enis.flatMap(({ link, mark }) => (link === undefined ? [] : [{ link, mark }]));
+
+/** `eni*`: matches the host ends of pods. */
+const podLinks = (table: NftTable): string => `iifname ${ifname(table.settings.vethPrefix, '*')}`;
+
+/** A link name as an nft string. The kernel allows quotes in names, and a trailing star would match other links. */
+function ifname(name: string, wildcard: '' | '*' = ''): string {
+  assert(/^[\w.@-]{1,15}$/.test(name), `link name ${JSON.stringify(name)} can be written in nft`);
+  return `"${name}${wildcard}"`;
+}
+
+const suffix = (family: IpFamily): '' | '6' => (family === 4 ? '' : '6');
+
+function renderSets(table: NftTable, family: IpFamily): readonly string[] {
+  const type = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
+  const pods = podBlocks(table.enis, family);
+  const imds = [...table.imdsAllowed].filter((ip) => familyOf(ip) === family).sort(compareIps);
+  const sets = [
+    renderSet({
+      head: `map eni_of_address${suffix(family)}`,
+      type: `${type} : verdict`,
+      interval: true,
+      elements: pods.map(({ block, mark }) => `${element(block)} : goto eni_${mark}`),
+    }),
+    renderSet({ head: `set imds_allowed${suffix(family)}`, type, elements: [...new Set(imds)] }),
+  ];
+  if (family === 6) return sets;
+  const direct = disjoint(
+    table.settings.directCidrs.filter((cidr) => familyOf(cidr) === 4).map((block) => ({ block })),
+  );
+  return [
+    ...sets,
+    // The same blocks as in eni_of_address: the kernel cannot ask a map whether it has a key.
+    renderSet({
+      head: 'set pod_addresses',
+      type,
+      interval: true,
+      elements: pods.map(({ block }) => element(block)),
+    }),
+    renderSet({
+      head: 'set direct',
+      type,
+      interval: true,
+      elements: direct.map(({ block }) => element(block)),
+    }),
+  ];
+}
+
+const podBlocks = (
+  enis: readonly NftEni[],
+  family: IpFamily,
+): readonly { readonly block: Cidr; readonly mark: number }[] =>
+  disjoint(
+    enis.flatMap(({ blocks, mark }) =>
+      blocks.filter((block) => familyOf(block) === family).map((block) => ({ block, mark })),
+    ),
+  );
+
+/**
+ * Sorted, without blocks that lie in another: nft refuses a whole table for two overlapping intervals. Of equal blocks
+ * the first stays. (EC2 never has an address on two ENIs; a spec that says so is a view taken in mid-move.)
+ */
+function disjoint<T extends { readonly block: Cidr }>(items: readonly T[]): readonly T[] {
+  const kept: T[] = [];
+  for (const item of [...items].sort((a, b) => compareCidrs(a.block, b.block))) {
+    const last = kept.at(-1);
+    if (last === undefined || !cidrContainsCidr(last.block, item.block)) kept.push(item);
+  }
+  return kept;
+}
+
+/** A block as nft lists it: a single address without its length. */
+function element(block: Cidr): string {
+  const address = block.slice(0, block.indexOf('/')) as Ip;
+  return hostCidr(address) === block ? address : block;
+}
+
+function renderMarkChains(mark: number): readonly string[] {
+  const set = (key: string): string => `${key} mark set ${key} mark & ${OTHERS_BITS} | ${hex(mark)}`;
+  return [
+    renderChain(`eni_${mark}`, '', [set('meta')]),
+    renderChain(`connection_of_eni_${mark}`, '', [set('ct')]),
+  ];
+}
+
+/** Runs before everything else: what a pod may not send never reaches connection tracking or DNAT. */
+function guardRules(table: NftTable): readonly string[] {
+  const imdsIpv6 = hasIpv6(table) ? ' ip6 saddr != @imds_allowed6' : '';
+  return [
+    `${podLinks(table).replace('iifname', 'iifname !=')} accept`,
+    `ip daddr ${IMDS_IPV4} ip saddr != @imds_allowed counter drop`,
+    `ip6 daddr ${IMDS_IPV6}${imdsIpv6} counter drop`,
+    // Duplicate address detection and neighbour discovery; neither source is ever forwarded.
+    'ip6 saddr { ::, fe80::/10 } accept',
+    'fib saddr . iif oif missing counter drop',
+  ];
+}
+
+function preroutingRules(table: NftTable): readonly string[] {
+  const pods = podLinks(table);
+  const rules: string[] = [];
+  if (table.enis.length > 0) {
+    const verdicts = table.enis.map(({ mark }) => `${hex(mark)} : goto eni_${mark}`).join(', ');
+    rules.push(`${pods} ct direction reply ct mark & ${hex(MARK_MASK)} vmap { ${verdicts} }`);
+  }
+  const destination = table.settings.externalSnat ? '' : ' ip daddr @direct';
+  rules.push(`${pods}${destination} ip saddr vmap @eni_of_address`);
+  // IPv6 is never translated: a pod's IPv6 address is reachable as it is, and the source check wants its own ENI.
+  if (hasIpv6(table)) rules.push(`${pods} ip6 saddr vmap @eni_of_address6`);
+  rules.push('ct state new iifname vmap @eni_of_interface');
+  return rules;
+}
+
+function snatRules({ settings, snat }: NftTable): readonly string[] {
+  if (settings.externalSnat || snat === undefined) return [];
+  return [
+    `oifname ${ifname(snat.link)} ip saddr @pod_addresses ip daddr != @direct ` +
+      `snat ip to ${snat.address}${portChoice(settings.randomizeSnat)}`,
+  ];
+}
+
+function portChoice(randomize: DatapathSettings['randomizeSnat']): '' | ' random' | ' fully-random' {
+  switch (randomize) {
+    case 'prng':
+      return ' fully-random';
+    case 'hashrandom':
+      return ' random';
+    case 'none':
+      return '';
+  }
+}
+
+interface SetText {
+  readonly head: string;
+  readonly type: string;
+  readonly interval?: boolean;
+  readonly elements: readonly string[];
+}
+
+function renderSet({ head, type, interval, elements }: SetText): string {
+  const lines = [`type ${type}`];
+  if (interval === true) lines.push('flags interval');
+  if (elements.length > 0) lines.push(`elements = {\n      ${elements.join(',\n      ')}\n    }`);
+  return renderBlock(head, lines);
+}
+
+const renderChain = (name: string, base: string, rules: readonly string[]): string =>
+  renderBlock(`chain ${name}`, base === '' ? rules : [base, ...rules]);
+
+const renderBlock = (head: string, lines: readonly string[]): string =>
+  `  ${head} {\n${lines.map((line) => `    ${line}\n`).join('')}  }\n`;
