@@ -6,7 +6,7 @@ import type { Action } from './action.ts';
 import type { Intent } from './node-network.ts';
 import type { NodeView, Obstacle } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
-import { demandShortfall, hasIpTargets, neededAddressCount } from './warm-targets.ts';
+import { demandShortfall, neededAddressCount } from './warm-targets.ts';
 
 /** Why the pool cannot grow just now; the texts go to a condition and an Event. */
 export interface Blocked {
@@ -162,9 +162,9 @@ function growBy(
   if (attachedCount(view) + pool.unattached.length >= eniLimit(view)) {
     return { ...none(state.intents), blocked: instanceFull(view, pool) };
   }
-  const wanted = hasIpTargets(view.settings.targets) ? state.neededCount : pool.counts.slotsPerEni;
-  // The new ENI's own primary address comes out of the same subnet.
-  const addressCount = Math.min(wanted, pool.counts.slotsPerEni, subnet.freeAddressCount - 1);
+  // No more than is needed, also under WARM_ENI_TARGET: its free addresses are the target, not its ENIs, and a whole
+  // spare ENI per node is what empties subnets. The new ENI's own primary address comes out of the same subnet.
+  const addressCount = Math.min(state.neededCount, pool.counts.slotsPerEni, subnet.freeAddressCount - 1);
   if (addressCount < 1) return { ...none(state.intents), blocked: subnetFull(view, selection.subnetId) };
   const intent: Intent = {
     id: view.freshIntentId,
