@@ -1,0 +1,49 @@
+// What Kubernetes deletes by itself: what a deleted object owned, and the pods of a deleted node.
+
+import type { Clock } from '../../ports/clock.ts';
+import type { NodeNetworkRecord, NodeRecord } from '../../ports/cluster.ts';
+import type { ObjectStore } from './object-store.ts';
+
+export interface GarbageCollector {
+  /** Notes the owner reference of a new NodeNetwork. One whose owner is gone already is collected soon. */
+  own(record: NodeNetworkRecord, owner: NodeRecord): void;
+}
+
+export interface GarbageCollectorOptions {
+  readonly clock: Clock;
+  readonly store: ObjectStore;
+  readonly delayMs: () => number;
+}
+
+export function createGarbageCollector({ clock, store, delayMs }: GarbageCollectorOptions): GarbageCollector {
+  // uid of a NodeNetwork -> uid of the Node that owns it
+  const owners = new Map<string, string>();
+
+  const collect = (): void => {
+    const nodes = store.list('Node');
+    const nodeUids = new Set(nodes.map((node) => node.uid));
+    const nodeNames = new Set(nodes.map((node) => node.name));
+    for (const record of store.list('NodeNetwork')) {
+      const owner = owners.get(record.uid);
+      if (owner !== undefined && !nodeUids.has(owner)) store.delete('NodeNetwork', record.name);
+    }
+    for (const pod of store.list('Pod')) {
+      if (pod.nodeName !== undefined && !nodeNames.has(pod.nodeName)) store.delete('Pod', pod.key);
+    }
+  };
+  const collectLater = (): void => {
+    clock.timer(delayMs(), 'garbage-collection', collect);
+  };
+
+  store.onChange(({ kind, type, object }) => {
+    if (type !== 'Deleted') return;
+    if (kind === 'Node') collectLater();
+    if (kind === 'NodeNetwork') owners.delete(object.uid);
+  });
+  return {
+    own: (record, owner) => {
+      owners.set(record.uid, owner.uid);
+      if (store.get('Node', owner.name)?.uid !== owner.uid) collectLater();
+    },
+  };
+}

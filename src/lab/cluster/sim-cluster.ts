@@ -1,0 +1,63 @@
+// Kubernetes in memory, as far as Eniwhere uses it.
+
+import type { Clock } from '../../ports/clock.ts';
+import type { ControllerCluster } from '../../ports/cluster.ts';
+import type { Random } from '../../ports/random.ts';
+import { seededRandom } from '../kernel/seeded-random.ts';
+import { createApiServer } from './api-server.ts';
+import { type ClusterAdmin, createClusterAdmin } from './cluster-admin.ts';
+import { type ClusterProfile, calmCluster } from './cluster-profile.ts';
+import { createEventRecorder } from './event-recorder.ts';
+import { createGarbageCollector } from './garbage-collector.ts';
+import { createObjectStore } from './object-store.ts';
+import { createSimClusterClient } from './sim-cluster-client.ts';
+
+export interface SimClusterOptions {
+  /** The world's clock, virtual or real. */
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The profile in force now; it may change while the world runs. Calm when absent. */
+  readonly profile?: () => ClusterProfile;
+}
+
+export interface SimClusterClientOptions {
+  /** The caller's own clock, by which it hears answers and events: one that has died hears none. The world's when absent. */
+  readonly clock?: Clock;
+}
+
+export interface SimCluster {
+  client(options?: SimClusterClientOptions): ControllerCluster;
+  readonly admin: ClusterAdmin;
+}
+
+export function createSimCluster({
+  clock,
+  random,
+  profile = () => calmCluster,
+}: SimClusterOptions): SimCluster {
+  const root = seededRandom(random.uint32());
+  const store = createObjectStore(root.fork('uids'));
+  const server = createApiServer({ clock, random: root.fork('requests'), profile });
+  const collector = createGarbageCollector({
+    clock,
+    store,
+    delayMs: () => profile().garbageCollectionMs,
+  });
+  const events = createEventRecorder(() => clock.now());
+  let clientCount = 0;
+  return {
+    client: (options = {}) => {
+      clientCount += 1;
+      return createSimClusterClient({
+        server,
+        store,
+        collector,
+        events,
+        profile,
+        random: root.fork(`client-${clientCount}`),
+        clock: options.clock ?? clock,
+      });
+    },
+    admin: createClusterAdmin({ store, events, server }),
+  };
+}
