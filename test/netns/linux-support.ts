@@ -2,9 +2,12 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Outcome } from '../../src/ports/outcome.ts';
 
 export interface TestNamespace {
   readonly path: string;
+  /** The process that holds the namespace, as `ip link ... netns PID` takes it. */
+  readonly pid: string;
   /** Runs a program inside the namespace; answers what it printed. Throws when it fails. */
   run(program: string, ...values: readonly string[]): string;
   /** `ip -j ...`, parsed. */
@@ -52,6 +55,7 @@ export async function makeNamespace(): Promise<TestNamespace> {
     execFileSync('nsenter', [`--net=${path}`, program, ...values], { encoding: 'utf8', stdio: 'pipe' });
   return {
     path,
+    pid: String(holder.pid),
     run,
     ip: (...values) => {
       const printed = run('ip', '-j', ...values).trim();
@@ -69,4 +73,10 @@ export async function makeNamespace(): Promise<TestNamespace> {
       await ended;
     },
   };
+}
+
+/** The value of an outcome that must be ok. */
+export function valueOf<T, F>(outcome: Outcome<T, F>): T {
+  if (outcome.kind === 'ok') return outcome.value;
+  throw new Error(`expected ok, got ${JSON.stringify(outcome)}`);
 }

@@ -1,7 +1,14 @@
 // How code on a Worker's side reports that the kernel said no, or nothing: thrown, and made a value at the Worker's border.
 
 import { constants } from 'node:os';
-import type { StackFailure } from '../../ports/network-stack.ts';
+import { done, failed, type Outcome, unknown } from '../../ports/outcome.ts';
+
+/** A refusal as a value. It is both a StackFailure and a SocketFailure. */
+export interface KernelFailure {
+  readonly step: string;
+  readonly errno: string;
+  readonly message: string;
+}
 
 /** The kernel refused `step`. `errno` is its name for the error, `detail` its own text where it gave one. */
 export class KernelRefusal extends Error {
@@ -45,11 +52,18 @@ export function refusalOf(step: string, error: unknown): KernelRefusal {
   throw error;
 }
 
-export const failureOf = (refusal: KernelRefusal): StackFailure => ({
-  step: refusal.step,
-  errno: refusal.errno,
-  message: refusal.message,
-});
+/** What a Worker sends back of `run`: the border at which refusals become values. */
+export function outcomeOf(run: () => unknown): Outcome<unknown, KernelFailure> {
+  try {
+    return done(run());
+  } catch (error) {
+    if (error instanceof KernelRefusal) {
+      return failed({ step: error.step, errno: error.errno, message: error.message });
+    }
+    if (error instanceof NoAnswer) return unknown(error.message);
+    throw error;
+  }
+}
 
 /** Runs `run`; answers undefined when the kernel refuses it with one of the named errors. */
 export function unless<T>(errnos: readonly string[], run: () => T): T | undefined {

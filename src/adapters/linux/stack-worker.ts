@@ -2,12 +2,10 @@
 
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../domain/result.ts';
-import type { StackOutcome } from '../../ports/network-stack.ts';
-import { done, failed, unknown } from '../../ports/outcome.ts';
 import { applyHost } from './apply-host.ts';
 import { closeHostNamespace, type HostNamespace, openHostNamespace } from './host-namespace.ts';
 import { inspectPod, listPodLinks } from './inspect-pod.ts';
-import { failureOf, KernelRefusal, NoAnswer } from './kernel-refusal.ts';
+import { outcomeOf } from './kernel-refusal.ts';
 import { listLinks } from './link.ts';
 import { unwirePod, wirePod } from './wire-pod.ts';
 import type { StackAddress, StackRequest, WorkerReply } from './worker-messages.ts';
@@ -57,19 +55,9 @@ function perform(request: StackRequest): unknown {
   }
 }
 
-function outcomeOf(request: StackRequest): StackOutcome<unknown> {
-  try {
-    return done(perform(request));
-  } catch (error) {
-    if (error instanceof KernelRefusal) return failed(failureOf(error));
-    if (error instanceof NoAnswer) return unknown(error.message);
-    throw error;
-  }
-}
-
 assert(parentPort !== null, 'stack-worker.ts runs in a Worker');
 const port = parentPort;
 port.on('message', (request: StackRequest) => {
-  const reply: WorkerReply = { requestId: request.requestId, outcome: outcomeOf(request) };
+  const reply: WorkerReply = { requestId: request.requestId, outcome: outcomeOf(() => perform(request)) };
   port.postMessage(reply);
 });

@@ -2,31 +2,21 @@
 
 import { Worker } from 'node:worker_threads';
 import { failed, type Outcome, unknown } from '../../ports/outcome.ts';
-
-/** The failures of the ports that Workers serve have these fields in common. */
-interface WorkerFailure {
-  readonly step: string;
-  readonly errno: string;
-  readonly message: string;
-}
+import type { KernelFailure } from './kernel-refusal.ts';
+import type { WorkerReply } from './worker-messages.ts';
 
 export interface WorkerClient {
   /** `message` is sent with a `requestId` of its own; the Worker answers `{ requestId, outcome }`. */
-  ask(message: object): Promise<Outcome<unknown, WorkerFailure>>;
+  ask(message: object): Promise<Outcome<unknown, KernelFailure>>;
   /** Waits for what is being done, then ends the Worker. */
   close(): Promise<void>;
-}
-
-interface Reply {
-  readonly requestId: number;
-  readonly outcome: Outcome<unknown, WorkerFailure>;
 }
 
 /** Starts the Worker whose code is `file` in this folder (without suffix: sources are .ts, a bundle's files .js). */
 export function startWorker(file: string): WorkerClient {
   const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   const worker = new Worker(new URL(`./${file}${suffix}`, import.meta.url), { execArgv: [], name: file });
-  const waiting = new Map<number, (outcome: Outcome<unknown, WorkerFailure>) => void>();
+  const waiting = new Map<number, (outcome: Outcome<unknown, KernelFailure>) => void>();
   let lastRequestId = 0;
   let ended: string | undefined;
 
@@ -35,7 +25,7 @@ export function startWorker(file: string): WorkerClient {
     for (const answer of waiting.values()) answer(unknown(cause));
     waiting.clear();
   };
-  worker.on('message', ({ requestId, outcome }: Reply) => {
+  worker.on('message', ({ requestId, outcome }: WorkerReply) => {
     waiting.get(requestId)?.(outcome);
     waiting.delete(requestId);
   });

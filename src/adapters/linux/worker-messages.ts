@@ -3,7 +3,9 @@
 import type { Ip } from '../../domain/address/ip.ts';
 import type { HostDatapath } from '../../domain/datapath/host-datapath.ts';
 import type { PodDatapath } from '../../domain/datapath/pod-datapath.ts';
-import type { LinkView, PodLinkView, StackOutcome } from '../../ports/network-stack.ts';
+import type { LinkView, PodLinkView } from '../../ports/network-stack.ts';
+import type { Outcome } from '../../ports/outcome.ts';
+import type { KernelFailure } from './kernel-refusal.ts';
 
 export interface PodRemoval {
   readonly hostLink: string;
@@ -39,7 +41,30 @@ export type StackRequest = {
   };
 }[StackOperation];
 
+/** Operation -> what it takes and answers; descriptors are numbers, valid in the whole process. */
+export interface SocketOperations {
+  readonly openServer: { readonly input: { readonly port: number }; readonly output: number };
+  readonly openReceiver: { readonly input: { readonly port: number }; readonly output: number };
+  readonly openClient: {
+    readonly input: { readonly address: Ip; readonly port: number; readonly source?: Ip };
+    readonly output: number;
+  };
+  readonly sendSpoofed: {
+    readonly input: { readonly source: Ip; readonly destination: Ip; readonly port: number };
+    readonly output: null;
+  };
+}
+
+export type SocketRequest = {
+  [Name in keyof SocketOperations]: {
+    readonly requestId: number;
+    readonly netnsPath: string;
+    readonly operation: Name;
+    readonly input: SocketOperations[Name]['input'];
+  };
+}[keyof SocketOperations];
+
 export interface WorkerReply {
   readonly requestId: number;
-  readonly outcome: StackOutcome<unknown>;
+  readonly outcome: Outcome<unknown, KernelFailure>;
 }
