@@ -67,10 +67,10 @@ export const calmEc2: Ec2Profile = {
   lostAnswerOdds: 0,
   timeoutMs: 10_000,
   staleOdds: 0,
-  staleMs: 0,
+  staleMs: 15_000,
   stalePerObject: false,
   notFoundOdds: 0,
-  notFoundMs: 0,
+  notFoundMs: 5000,
   randomAddresses: true,
 };
 

@@ -1,0 +1,95 @@
+// What people and other tools do to the account while a run lasts: the `person` rows of the fault table.
+
+import type { Clock } from '../../ports/clock.ts';
+import type { Subscription } from '../../ports/cluster.ts';
+import type { Random } from '../../ports/random.ts';
+import type { SimEc2 } from '../ec2/sim-ec2.ts';
+import type { Ec2Action } from '../ec2/token-bucket.ts';
+import { chance, drawBetween, pick } from '../kernel/draw.ts';
+import { seededRandom } from '../kernel/seeded-random.ts';
+import type { PersonProfile } from './fault-profile.ts';
+
+export interface MischiefOptions {
+  /** The world's clock. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly ec2: SimEc2;
+  /** The profile in force now: with a calm one nothing new happens, and what was done ends in its time. */
+  readonly profile: () => PersonProfile;
+}
+
+const TICK_MS = 1000;
+const TICKS_PER_HOUR = 3600;
+/** How long a mischief lasts. */
+const LIFE_MS = { min: 5000, max: 120_000 };
+
+const DENIABLE_ACTIONS: readonly Ec2Action[] = [
+  'CreateNetworkInterface',
+  'AttachNetworkInterface',
+  'DeleteNetworkInterface',
+  'DetachNetworkInterface',
+  'AssignPrivateIpAddresses',
+  'UnassignPrivateIpAddresses',
+  'DescribeNetworkInterfaces',
+  'DescribeSubnets',
+];
+
+/** Goes on until closed. Closing undoes nothing that is still on. */
+export function startMischief({ clock, random, ec2, profile }: MischiefOptions): Subscription {
+  const draws = seededRandom(random.uint32());
+  let isClosed = false;
+  const afterLife = (label: string, end: () => void): void => {
+    clock.timer(drawBetween(draws, LIFE_MS), label, end);
+  };
+  const deeds: readonly { readonly rate: keyof PersonProfile; readonly run: () => void }[] = [
+    { rate: 'subnetFillingsPerHour', run: () => fillSubnet(ec2, draws, afterLife) },
+    { rate: 'permissionLossesPerHour', run: () => denyAction(ec2, draws, afterLife) },
+    { rate: 'tokenSpreesPerHour', run: () => ec2.admin.spendTokens(pick(draws, DENIABLE_ACTIONS), 100) },
+    { rate: 'foreignEnisPerHour', run: () => plugForeignEni(ec2, draws, afterLife) },
+  ];
+  const tick = (): void => {
+    if (isClosed) return;
+    for (const { rate, run } of deeds) {
+      if (chance(draws, profile()[rate] / TICKS_PER_HOUR)) run();
+    }
+    clock.timer(TICK_MS, 'tick', tick);
+  };
+  clock.timer(TICK_MS, 'tick', tick);
+  return {
+    close: () => {
+      isClosed = true;
+    },
+  };
+}
+
+type AfterLife = (label: string, end: () => void) => void;
+
+function fillSubnet(ec2: SimEc2, draws: Random, afterLife: AfterLife): void {
+  const subnets = ec2.truth.subnets();
+  if (subnets.length === 0) return;
+  const { subnetId, freeAddressCount } = pick(draws, subnets);
+  const leftCount = pick(draws, [0, 1, 5]);
+  const occupied = ec2.admin.occupyAddresses(subnetId, Math.max(0, freeAddressCount - leftCount));
+  if (!occupied.ok) return;
+  afterLife('subnet-vacated', () => {
+    ec2.admin.vacateAddresses(subnetId, occupied.value);
+  });
+}
+
+function denyAction(ec2: SimEc2, draws: Random, afterLife: AfterLife): void {
+  const action = pick(draws, DENIABLE_ACTIONS);
+  ec2.admin.denyAction(action);
+  afterLife('permission-given-back', () => ec2.admin.allowAction(action));
+}
+
+function plugForeignEni(ec2: SimEc2, draws: Random, afterLife: AfterLife): void {
+  const instances = ec2.truth.instances().filter(({ state }) => state === 'running');
+  if (instances.length === 0) return;
+  const { instanceId, primarySubnetId } = pick(draws, instances);
+  // Refused when the instance or the subnet is full: then there is simply no foreign ENI this time.
+  const made = ec2.admin.createForeignEni({ subnetId: primarySubnetId, instanceId });
+  if (!made.ok) return;
+  afterLife('foreign-eni-deleted', () => {
+    ec2.admin.deleteEni(made.value.eniId);
+  });
+}
