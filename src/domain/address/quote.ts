@@ -1,7 +1,7 @@
 // How an error names a text that it refuses.
 
-/** Characters of a refused text that an error repeats; the longest address has 45. */
-const QUOTED_CHARACTERS_MAX = 64;
+/** Characters of a refused text that an error repeats: a Kubernetes name fits, an endless annotation does not. */
+const QUOTED_CHARACTERS_MAX = 253;
 
 /** The text in quotes: escaped, so that it cannot break a log line, and cut. */
 export const quote = (text: string): string =>

@@ -1,0 +1,66 @@
+// For tests: a node and ENIConfigs in few words.
+
+import { cidr } from '../address/testing.ts';
+import type { NodeName, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
+import type { EniConfigView } from './eni-config.ts';
+import { defaultSelectionSettings, type SelectionInput, type SelectionSettings } from './selection-input.ts';
+import type { SelectionNode } from './selection-node.ts';
+
+/** Node n1 in us-west-2a of vpc-0000000a, with one group on its primary ENI. */
+export const node = (differences: Partial<SelectionNode> = {}): SelectionNode => ({
+  name: 'n1' as NodeName,
+  labels: {},
+  annotations: {},
+  zone: 'us-west-2a',
+  vpcId: 'vpc-0000000a' as VpcId,
+  primarySubnetId: 'subnet-000000ff' as SubnetId,
+  primarySecurityGroupIds: ['sg-000000ff' as SecurityGroupId],
+  ...differences,
+});
+
+export interface EniConfigSketch {
+  readonly name: string;
+  readonly zone?: string;
+  readonly vpc?: string;
+  readonly subnet?: string;
+  readonly groups?: readonly string[];
+}
+
+/** A usable ENIConfig, by default in the node's zone and VPC, with a group. */
+export const valid = ({
+  name,
+  zone = 'us-west-2a',
+  vpc = 'vpc-0000000a',
+  subnet = 'subnet-00000001',
+  groups = ['sg-00000001'],
+}: EniConfigSketch): EniConfigView => ({
+  kind: 'Valid',
+  eniConfig: {
+    name,
+    labels: {},
+    subnetId: subnet as SubnetId,
+    securityGroupIds: groups as readonly SecurityGroupId[],
+  },
+  subnet: {
+    subnetId: subnet as SubnetId,
+    vpcId: vpc as VpcId,
+    zone,
+    cidr: cidr('10.1.0.0/20'),
+    freeAddressCount: 4000,
+  },
+});
+
+/** The input for a readable node and ENIConfigs. */
+export const selectionInput = (
+  selected: SelectionNode,
+  views: readonly EniConfigView[],
+  settings: Partial<SelectionSettings> = {},
+): SelectionInput => ({
+  node: { kind: 'Readable', node: selected },
+  eniConfigs: {
+    kind: 'Readable',
+    byName: new Map(views.map((view) => [view.kind === 'Valid' ? view.eniConfig.name : view.name, view])),
+  },
+  classes: [],
+  settings: { ...defaultSelectionSettings, ...settings },
+});
