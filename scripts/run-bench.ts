@@ -9,7 +9,9 @@ function run(wanted: readonly string[]): number {
   const names = files.map((file) => basename(file, '.ts'));
   const strangers = wanted.filter((name) => !names.includes(name));
   if (files.length === 0 || strangers.length > 0) {
-    console.error(`run-bench: no benchmark ${strangers.join(', ')}; there are: ${names.join(', ') || 'none'}`);
+    console.error(
+      `run-bench: no benchmark ${strangers.join(', ')}; there are: ${names.join(', ') || 'none'}`,
+    );
     return 2;
   }
   let failures = 0;

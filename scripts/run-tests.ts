@@ -23,7 +23,9 @@ const suites: Readonly<Record<string, Suite>> = {
 function run(name: string | undefined, extra: readonly string[]): number {
   const suite = name === undefined ? undefined : suites[name];
   if (suite === undefined) {
-    console.error(`run-tests: "${name ?? ''}" is not a suite; the suites are ${Object.keys(suites).join(', ')}`);
+    console.error(
+      `run-tests: "${name ?? ''}" is not a suite; the suites are ${Object.keys(suites).join(', ')}`,
+    );
     return 2;
   }
   const files = globSync(suite.files).sort();
