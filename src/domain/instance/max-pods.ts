@@ -1,0 +1,60 @@
+// How many pods a node can really hold: the addresses that its ENIs can carry, and the ceiling that AWS advises.
+
+import type { InstanceLimits } from './instance-limits.ts';
+import { slotsPerEni } from './slots.ts';
+
+export interface MaxPodsInput {
+  readonly limits: InstanceLimits;
+  /** On: the primary ENI serves no pods. */
+  readonly customNetworking: boolean;
+  /** Whether slots hold prefixes (/28) instead of single addresses. Has no effect on types that cannot have prefixes. */
+  readonly prefix: boolean;
+  /** ENIs that serve no pods besides the primary one, such as a trunk; 0 when absent. */
+  readonly furtherReservedEniCount?: number;
+}
+
+export interface MaxPods {
+  /** Pods that can get an address, plus those on the host's network. */
+  readonly addressSum: number;
+  /** The ceiling for the instance's size. */
+  readonly cap: number;
+  /** What kubelet should be told: the smaller of the two. */
+  readonly maxPods: number;
+  /** The sum written out, for people. */
+  readonly explanation: string;
+}
+
+/** Pods that every node runs on the host's network, which need no address: the network agent and kube-proxy. */
+const HOST_NETWORK_POD_COUNT = 2;
+const ADDRESSES_PER_PREFIX = 16;
+// https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html: kubelet's tested limits.
+const LARGE_VCPU_COUNT = 30;
+const SMALL_CAP = 110;
+const LARGE_CAP = 250;
+
+/**
+ * (ENIs - reserved) x (addresses per ENI - 1) [x 16 with prefixes] + 2, capped at 110 below 30 vCPUs and at 250 from
+ * there up. The same rule for every operating system and every way to start a node (ec2.md, max pods).
+ */
+export function maxPods(input: MaxPodsInput): MaxPods {
+  const { limits, customNetworking, prefix, furtherReservedEniCount = 0 } = input;
+  const reserved = (customNetworking ? 1 : 0) + furtherReservedEniCount;
+  const eniCount = Math.max(0, limits.eniMax - reserved);
+  const hasPrefixes = prefix && limits.hypervisor !== 'xen';
+  const perSlot = hasPrefixes ? ADDRESSES_PER_PREFIX : 1;
+  const addressSum = eniCount * slotsPerEni(limits) * perSlot + HOST_NETWORK_POD_COUNT;
+  const cap = limits.vcpuCount < LARGE_VCPU_COUNT ? SMALL_CAP : LARGE_CAP;
+  const capped = Math.min(addressSum, cap);
+  const sum =
+    `${reserved === 0 ? `${limits.eniMax} ENIs` : `(${limits.eniMax} ENIs - ${reserved} reserved)`} x ` +
+    `(${limits.ipv4PerEniMax} addresses - 1)${hasPrefixes ? ` x ${ADDRESSES_PER_PREFIX}` : ''} + ` +
+    `${HOST_NETWORK_POD_COUNT} on the host network = ${addressSum}`;
+  const noPrefixes = prefix && !hasPrefixes ? '; its hypervisor (xen) has no prefixes' : '';
+  const ceiling = `the ceiling for ${limits.vcpuCount} vCPUs is ${cap}`;
+  return {
+    addressSum,
+    cap,
+    maxPods: capped,
+    explanation: `${limits.instanceType}: ${sum}${noPrefixes}; ${ceiling}; so ${capped}`,
+  };
+}
