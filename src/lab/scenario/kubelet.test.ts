@@ -86,6 +86,7 @@ function createWorld(): World {
         return Promise.resolve(world.dels.shift() ?? { kind: 'Deleted' });
       },
     },
+    onGone: (pod) => calls.push(`gone ${pod}`),
     clock: kernel.clock('kubelet'),
     random: kernel.random,
     log: quiet,
@@ -136,7 +137,7 @@ suite('the kubelet model', () => {
     await world.pass(10);
     world.tell({ type: 'Deleted', object: podRecord() });
     await world.pass(10);
-    assert.deepEqual(world.calls.slice(2), ['DEL 1', 'remove 1']);
+    assert.deepEqual(world.calls.slice(2), ['DEL 1', 'remove 1', 'gone default/web']);
     assert.equal(world.kubelet.pods.get(WEB)?.phase, 'Gone');
     assert.equal(world.kubelet.pods.get(WEB)?.address, '10.0.0.5');
   });
@@ -148,7 +149,7 @@ suite('the kubelet model', () => {
     await world.pass(10);
     world.tell({ type: 'Applied', object: podRecord({ deleting: true }) });
     await world.pass(1_000);
-    assert.deepEqual(world.calls.slice(2), ['DEL 1', 'DEL 1', 'remove 1']);
+    assert.deepEqual(world.calls.slice(2), ['DEL 1', 'DEL 1', 'remove 1', 'gone default/web']);
   });
 
   test('stops trying for a pod that is deleted while it waits', async () => {
@@ -170,7 +171,15 @@ suite('the kubelet model', () => {
     await world.pass(10);
     world.tell({ type: 'Applied', object: podRecord({ uid: 'uid-2' }) });
     await world.pass(10);
-    assert.deepEqual(world.calls, ['make 1', 'ADD 1', 'DEL 1', 'remove 1', 'make 2', 'ADD 2']);
+    assert.deepEqual(world.calls, [
+      'make 1',
+      'ADD 1',
+      'DEL 1',
+      'remove 1',
+      'gone default/web',
+      'make 2',
+      'ADD 2',
+    ]);
     assert.equal(world.kubelet.pods.get(WEB)?.sandbox?.podUid, 'uid-2');
   });
 

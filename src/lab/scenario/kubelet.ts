@@ -58,6 +58,8 @@ export interface KubeletDeps {
   /** Whether the CNI can serve: kubelet starts no pod before. */
   readonly isReady: () => boolean;
   readonly runtime: PodRuntime;
+  /** The pod's sandbox is gone after a deletion: what a kubelet tells the API server, which then drops the object. */
+  readonly onGone?: (pod: PodKey) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -116,6 +118,7 @@ export function startKubelet(deps: KubeletDeps): Kubelet {
     if (stopping) return;
     if (sandbox !== undefined) await removeSandbox(deps, sandbox);
     update({ phase: 'Gone' });
+    deps.onGone?.(pod.key);
   };
   const follow = (pod: PodRecord): void => {
     const life = lives.get(pod.key);

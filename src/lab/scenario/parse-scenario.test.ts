@@ -233,6 +233,11 @@ suite('a mistake in a scenario file is told with its line and column', () => {
       'x.yaml:21:41: unknown subnet "node-a"; did you mean "nodes-a"?',
     ],
     [
+      'an instance type that the lab does not know',
+      replaced('n1, type: m5.large', 'n1, type: m5.larg'),
+      'x.yaml:21:23: unknown instance type "m5.larg"; did you mean "m5.large"?',
+    ],
+    [
       'a zone label that lies',
       replaced('launch: ByStep', 'labels: { topology.kubernetes.io/zone: eu-west-1b }'),
       'x.yaml:22:114: node n2 is in zone eu-west-1a by its subnet; leave the label out, it is set by itself',

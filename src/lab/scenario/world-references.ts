@@ -7,7 +7,8 @@ import {
   cidrPrefixLength,
   parseCidr,
 } from '../../domain/address/cidr.ts';
-import { checkGroup, checkSubnet, type Complain } from './reference-words.ts';
+import { INSTANCE_TYPES } from './instance-types.ts';
+import { checkGroup, checkSubnet, type Complain, oneOf } from './reference-words.ts';
 import type { Scenario } from './scenario.ts';
 
 export function checkWorld(scenario: Scenario, complain: Complain): void {
@@ -83,6 +84,9 @@ function checkNodes(scenario: Scenario, complain: Complain): void {
     (index, name) => complain(['nodes', index, 'name'], `a second node named "${name}"`),
   );
   for (const [index, node] of scenario.nodes.entries()) {
+    const types = INSTANCE_TYPES.map(({ instanceType }) => instanceType);
+    if (!types.includes(node.type))
+      complain(['nodes', index, 'type'], oneOf('instance type', node.type, types));
     checkSubnet(scenario, node.subnet, ['nodes', index, 'subnet'], complain);
     for (const [position, group] of node.securityGroups.entries())
       checkGroup(scenario, group, () => ['nodes', index, 'securityGroups', position], complain);

@@ -1,0 +1,111 @@
+// The actions of a timeline: what people, the scheduler and other tenants of the subnet do.
+
+import { assert } from '../../domain/result.ts';
+import type { EniConfigManifest } from '../../protocol/crd/eni-config.ts';
+import type { Places } from './check-packets.ts';
+import { type Lab, livingPods } from './lab.ts';
+import { subnetOf } from './scenario.ts';
+import { matchPods, showEndpoint, showPod } from './schema-words.ts';
+import { listed } from './sighting.ts';
+import type { Action, ActionOf } from './step-schema.ts';
+
+/** Does the action and answers what was done, for the report. `section` is the caller's. */
+export async function perform(
+  lab: Lab,
+  places: Places,
+  action: Exclude<Action, { verb: 'section' }>,
+): Promise<string> {
+  switch (action.verb) {
+    case 'wait':
+      await lab.clock.sleep(action.request, 'scenario waits');
+      return `wait ${action.request} ms`;
+    case 'launchNode':
+      await lab.launchNode(action.request);
+      return `launch node ${action.request}`;
+    case 'createPods':
+      return createPods(lab, action.request);
+    case 'deletePods': {
+      const pods = matchPods(action.request, livingPods(lab));
+      for (const pod of pods) lab.cluster.admin.startPodDeletion(pod);
+      return `delete ${listed(pods.map(showPod))}`;
+    }
+    case 'annotateNode':
+    case 'labelNode':
+      return changeNode(lab, action.verb, action.request);
+    case 'applyEniConfig':
+      applyEniConfig(lab, action.request);
+      return `apply ENIConfig ${action.request.name}`;
+    case 'deleteEniConfig':
+      lab.cluster.admin.deleteEniConfig(action.request);
+      return `delete ENIConfig ${action.request}`;
+    case 'restartController': {
+      await lab.restartController(action.request.settings);
+      const changes = Object.entries(action.request.settings).map(([key, value]) => `${key}=${value}`);
+      return `restart the controller with ${changes.length === 0 ? "the scenario's settings" : changes.join(' ')}`;
+    }
+    case 'restartAgent':
+      await lab.nodes.get(action.request)?.restartAgent();
+      return `restart the agent of ${action.request}`;
+    case 'occupyAddresses':
+      return occupyAddresses(lab, action.request);
+    case 'freeAddresses': {
+      const subnet = subnetOf(lab.scenario, action.request.subnet);
+      const freed = lab.ec2.admin.vacateAddresses(subnet.id, action.request.count);
+      return `others give back ${freed.ok ? freed.value : 0} addresses of ${subnet.name}`;
+    }
+    case 'openConnection':
+      return openConnection(lab, places, action.request);
+  }
+}
+
+/** `kubectl apply`: also at the start of a run. */
+export function applyEniConfig(lab: Pick<Lab, 'cluster'>, manifest: EniConfigManifest): void {
+  lab.cluster.admin.applyEniConfig(manifest);
+}
+
+function createPods(lab: Lab, { node, pods }: ActionOf<'createPods'>): string {
+  const home = lab.nodes.get(node);
+  assert(home !== undefined, `the scenario's references are checked: node ${node}`);
+  for (const pod of pods) {
+    const [namespace = '', name = ''] = pod.split('/');
+    lab.cluster.admin.applyPod({ namespace, name, nodeName: home.name });
+  }
+  return `create ${listed(pods.map(showPod))} on ${node}`;
+}
+
+function changeNode(lab: Lab, verb: 'annotateNode' | 'labelNode', request: ActionOf<'annotateNode'>): string {
+  const object = { kind: 'Node', name: request.node } as const;
+  const { admin } = lab.cluster;
+  const change = (key: string, value: string | undefined): void =>
+    verb === 'annotateNode' ? admin.setAnnotation(object, key, value) : admin.setLabel(object, key, value);
+  for (const [key, value] of Object.entries(request.set)) change(key, value);
+  for (const key of request.remove) change(key, undefined);
+  const changes = [
+    ...Object.entries(request.set).map(([key, value]) => `${key}=${value}`),
+    ...request.remove.map((key) => `${key}-`),
+  ];
+  return `${verb === 'annotateNode' ? 'annotate' : 'label'} node ${request.node} ${changes.join(' ')}`;
+}
+
+function occupyAddresses(lab: Lab, { subnet: ref, leaveFree }: ActionOf<'occupyAddresses'>): string {
+  const subnet = subnetOf(lab.scenario, ref);
+  const free = lab.ec2.truth.subnet(subnet.id)?.freeAddressCount ?? 0;
+  const taken = lab.ec2.admin.occupyAddresses(subnet.id, Math.max(0, free - leaveFree));
+  const left = lab.ec2.truth.subnet(subnet.id)?.freeAddressCount ?? 0;
+  return `others take ${taken.ok ? taken.value : 0} addresses of ${subnet.name}, ${left} are free`;
+}
+
+async function openConnection(
+  lab: Lab,
+  places: Places,
+  request: ActionOf<'openConnection'>,
+): Promise<string> {
+  const text = `open connection "${request.name}" from ${showEndpoint(request.from)} to ${showEndpoint(request.to.endpoint)}`;
+  if (lab.packets === undefined) return `${text}: not done, no network namespaces`;
+  const from = places.spot(request.from);
+  const to = places.target(request.to);
+  if (from === undefined || to === undefined) return `${text}: failed, an endpoint has no address yet`;
+  const opened = await lab.packets.open(request.name, from, to);
+  if (opened.kind === 'ok') return text;
+  return `${text}: failed, ${opened.kind === 'failed' ? opened.failure.message : opened.cause}`;
+}

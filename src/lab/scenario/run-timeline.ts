@@ -1,0 +1,58 @@
+// Plays a scenario's steps in their order, tells each, and sums up.
+
+import type { Places } from './check-packets.ts';
+import { judge } from './judge.ts';
+import type { Lab } from './lab.ts';
+import { perform } from './perform.ts';
+import type { NodeSummary, RunEvent, Verdict } from './report.ts';
+
+export interface TimelineResult {
+  readonly counts: Readonly<Record<Verdict, number>>;
+  readonly nodes: readonly NodeSummary[];
+  readonly tookMs: number;
+}
+
+/** Plays every step, also after a cross: one mistake often explains the next. */
+export async function runTimeline(
+  lab: Lab,
+  places: Places,
+  tell: (event: RunEvent) => void,
+): Promise<TimelineResult> {
+  const startedAt = lab.clock.now();
+  const atMs = (): number => lab.clock.now() - startedAt;
+  const counts: Record<Verdict, number> = { Held: 0, Broken: 0, NotRun: 0 };
+  for (const step of lab.scenario.steps) {
+    if (step.kind === 'Expectation') {
+      const line = await judge(lab, places, step.expectation);
+      counts[line.verdict] += 1;
+      tell({ kind: 'Line', line, atMs: atMs() });
+    } else if (step.action.verb === 'section') {
+      tell({ kind: 'Section', title: step.action.request });
+    } else {
+      tell({ kind: 'Did', text: await perform(lab, places, step.action), atMs: atMs() });
+    }
+  }
+  return { counts, nodes: [...lab.nodes.keys()].map((name) => summarise(lab, name)), tookMs: atMs() };
+}
+
+function summarise(lab: Lab, name: string): NodeSummary {
+  const record = lab.cluster.admin.nodeNetwork(name);
+  const node = lab.nodes.get(name);
+  const selection = record?.spec.selection;
+  const enis = node === undefined ? [] : lab.ec2.truth.enisOf(node.instanceId);
+  const secondary = enis.filter((eni) => eni.attachment?.deviceIndex !== 0);
+  return {
+    node: name,
+    eniConfig:
+      selection === undefined || selection.kind === 'None'
+        ? '-'
+        : selection.kind === 'EniConfig'
+          ? selection.name
+          : "(node's subnet)",
+    why: selection?.source ?? 'not decided',
+    eniCount: secondary.length,
+    podCount: [...(node?.kubelet.pods.values() ?? [])].filter(({ phase }) => phase === 'Running').length,
+    usedCount: record?.status.used.length ?? 0,
+    heldCount: secondary.reduce((sum, eni) => sum + eni.addresses.length, 0),
+  };
+}
