@@ -110,21 +110,24 @@ function planSettings(settings: ControllerSettings, vpc: Ec2Vpc): PlanSettings {
 }
 
 function select(node: NodeRecord, instance: Ec2Instance, from: SnapshotSources): Selection {
-  const eniConfigs = new Map<string, EniConfigView>();
+  const byName = new Map<string, EniConfigView>();
   for (const record of from.cluster.eniConfigs.values()) {
-    eniConfigs.set(record.name, resolveEniConfig(record, from.ec2));
+    byName.set(record.name, resolveEniConfig(record, from.ec2));
   }
   return selectEniConfig({
     node: {
-      name: node.name,
-      labels: node.labels,
-      annotations: node.annotations,
-      zone: instance.zone,
-      vpcId: instance.vpcId,
-      primarySubnetId: instance.primarySubnetId,
-      primarySecurityGroupIds: instance.primarySecurityGroupIds,
+      kind: 'Readable',
+      node: {
+        name: node.name,
+        labels: node.labels,
+        annotations: node.annotations,
+        zone: instance.zone,
+        vpcId: instance.vpcId,
+        primarySubnetId: instance.primarySubnetId,
+        primarySecurityGroupIds: instance.primarySecurityGroupIds,
+      },
     },
-    eniConfigs,
+    eniConfigs: { kind: 'Readable', byName },
     classes: [],
     settings: from.settings,
   }).selection;

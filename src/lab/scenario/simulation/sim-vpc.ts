@@ -1,0 +1,87 @@
+// The small VPC of a seeded run: two zones, tight pod subnets, so that exhaustion and wrong zones really happen.
+
+import { parseCidr } from '../../../domain/address/cidr.ts';
+import type { Cidr } from '../../../domain/address/ip.ts';
+import type { SecurityGroupId, SubnetId, VpcId } from '../../../domain/ids.ts';
+import type { InstanceLimits } from '../../../domain/instance/instance-limits.ts';
+import { assert, type Result } from '../../../domain/result.ts';
+import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import type { SimEc2 } from '../../ec2/sim-ec2.ts';
+
+export const ZONES = ['z-a', 'z-b'] as const;
+export type Zone = (typeof ZONES)[number];
+
+export interface PodSubnet {
+  readonly zone: Zone;
+  readonly subnetId: SubnetId;
+  /** ENIConfig that names it. */
+  readonly eniConfig: string;
+}
+
+export interface SimVpcPlan {
+  readonly nodeSubnets: ReadonlyMap<Zone, SubnetId>;
+  readonly podSubnets: readonly PodSubnet[];
+  readonly nodesGroup: SecurityGroupId;
+  readonly podsGroup: SecurityGroupId;
+}
+
+const VPC = 'vpc-00000000' as VpcId;
+const NODES_GROUP = 'sg-0000000a' as SecurityGroupId;
+const PODS_GROUP = 'sg-0000000b' as SecurityGroupId;
+export const INSTANCE_TYPE = 'm5.large';
+
+const LIMITS: InstanceLimits = {
+  instanceType: INSTANCE_TYPE,
+  eniMax: 3,
+  ipv4PerEniMax: 10,
+  ipv6PerEniMax: 10,
+  networkCardCount: 1,
+  hypervisor: 'nitro',
+  vcpuCount: 2,
+};
+
+function must<T, E>(result: Result<T, E>): T {
+  assert(result.ok, result.ok ? '' : `the lab's VPC cannot be made: ${JSON.stringify(result.error)}`);
+  return result.value;
+}
+
+const cidr = (text: string): Cidr => must(parseCidr(text));
+
+/** Makes VPC, subnets and groups in EC2, and the ENIConfigs in the cluster: per zone one of its name and one more. */
+export function makeSimVpc(ec2: SimEc2, cluster: SimCluster): SimVpcPlan {
+  const { admin } = ec2;
+  admin.setInstanceLimits([LIMITS]);
+  must(admin.createVpc({ vpcId: VPC, cidrs: [cidr('10.0.0.0/16')] }));
+  must(admin.createSecurityGroup({ vpcId: VPC, name: 'nodes', securityGroupId: NODES_GROUP }));
+  must(admin.createSecurityGroup({ vpcId: VPC, name: 'pods', securityGroupId: PODS_GROUP }));
+  const nodeSubnets = new Map<Zone, SubnetId>();
+  const podSubnets: PodSubnet[] = [];
+  ZONES.forEach((zone, n) => {
+    const nodeSubnet = `subnet-0000000${n}` as SubnetId;
+    must(admin.createSubnet({ vpcId: VPC, zone, cidr: cidr(`10.0.${n}.0/24`), subnetId: nodeSubnet }));
+    nodeSubnets.set(zone, nodeSubnet);
+    for (const [kind, digit, size] of [
+      ['', 1, 26],
+      ['-extra', 2, 27],
+    ] as const) {
+      const subnetId = `subnet-000000${digit}${n}` as SubnetId;
+      must(
+        admin.createSubnet({ vpcId: VPC, zone, cidr: cidr(`10.0.${10 * digit + n}.0/${size}`), subnetId }),
+      );
+      podSubnets.push({ zone, subnetId, eniConfig: `${zone}${kind}` });
+    }
+  });
+  const plan = { nodeSubnets, podSubnets, nodesGroup: NODES_GROUP, podsGroup: PODS_GROUP };
+  for (const subnet of podSubnets) applyEniConfig(cluster, plan, subnet);
+  return plan;
+}
+
+/** Creates the ENIConfig of a pod subnet, or puts it back. */
+export function applyEniConfig(cluster: SimCluster, plan: SimVpcPlan, subnet: PodSubnet): void {
+  const { eniConfig: name, subnetId } = subnet;
+  const securityGroupIds = [plan.podsGroup];
+  cluster.admin.applyEniConfig({
+    name,
+    spec: { kind: 'Parsed', eniConfig: { name, labels: {}, subnetId, securityGroupIds } },
+  });
+}
