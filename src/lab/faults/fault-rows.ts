@@ -21,9 +21,6 @@ export type FaultRow = {
   [W in World]: { [F in keyof FaultProfile[W]]: FieldRow<W, F> }[keyof FaultProfile[W]];
 }[World];
 
-const row = <W extends World, F extends keyof FaultProfile[W]>(fields: FieldRow<W, F>): FieldRow<W, F> =>
-  fields;
-
 /** The odds are chosen to find faults in the product, not to be like AWS on a normal day. */
 export const FAULT_ROWS: readonly FaultRow[] = [
   {

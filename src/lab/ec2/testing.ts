@@ -1,0 +1,64 @@
+// A small account for tests: one VPC, two zones, one m5.large.
+
+import type { Cidr } from '../../domain/address/ip.ts';
+import type { InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../domain/ids.ts';
+import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
+import type { Result } from '../../domain/result.ts';
+import type { Ec2Failure } from '../../ports/ec2.ts';
+import type { SimEc2 } from './sim-ec2.ts';
+
+/** For set-up that is to succeed: what EC2 says otherwise ends the test. */
+export function must<T>(result: Result<T, Ec2Failure>): T {
+  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
+  return result.value;
+}
+
+export const M5_LARGE: InstanceLimits = {
+  instanceType: 'm5.large',
+  eniMax: 3,
+  ipv4PerEniMax: 10,
+  ipv6PerEniMax: 10,
+  networkCardCount: 1,
+  hypervisor: 'nitro',
+  vcpuCount: 2,
+};
+
+export interface SmallAccount {
+  readonly vpcId: VpcId;
+  /** 10.0.1.0/24 in zone a, the instance's. */
+  readonly subnetId: SubnetId;
+  /** 10.0.2.0/24 in zone b. */
+  readonly otherZoneSubnetId: SubnetId;
+  /** 10.0.3.0/28 in zone a. */
+  readonly smallSubnetId: SubnetId;
+  readonly securityGroupId: SecurityGroupId;
+  readonly otherVpcSecurityGroupId: SecurityGroupId;
+  readonly instanceId: InstanceId;
+  readonly limits: InstanceLimits;
+}
+
+export function createSmallAccount({ admin }: SimEc2): SmallAccount {
+  const { vpcId } = must(admin.createVpc({ cidrs: ['10.0.0.0/16' as Cidr] }));
+  const other = must(admin.createVpc({ cidrs: ['10.9.0.0/16' as Cidr] }));
+  const subnet = (zone: string, cidr: string): SubnetId =>
+    must(admin.createSubnet({ vpcId, zone, cidr: cidr as Cidr })).subnetId;
+  const subnetId = subnet('a', '10.0.1.0/24');
+  const { securityGroupId } = must(admin.createSecurityGroup({ vpcId, name: 'pods' }));
+  const { securityGroupId: otherVpcSecurityGroupId } = must(
+    admin.createSecurityGroup({ vpcId: other.vpcId, name: 'elsewhere' }),
+  );
+  admin.setInstanceLimits([M5_LARGE]);
+  const { instanceId } = must(
+    admin.launchInstance({ instanceType: 'm5.large', subnetId, securityGroupIds: [securityGroupId] }),
+  );
+  return {
+    vpcId,
+    subnetId,
+    otherZoneSubnetId: subnet('b', '10.0.2.0/24'),
+    smallSubnetId: subnet('a', '10.0.3.0/28'),
+    securityGroupId,
+    otherVpcSecurityGroupId,
+    instanceId,
+    limits: M5_LARGE,
+  };
+}

@@ -1,0 +1,384 @@
+// What every Ec2 must do, simulated or real: run against each with the same words.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Ip } from '../domain/address/ip.ts';
+import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
+import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
+import type { Clock } from './clock.ts';
+import type { CreateEniRequest, Ec2, Ec2Eni, Ec2Failure, Ec2Outcome } from './ec2.ts';
+
+export interface Ec2ContractWorld {
+  readonly ec2: Ec2;
+  readonly clock: Clock;
+  /** Runs work to its end; a simulated world moves its time meanwhile. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+  readonly vpcId: VpcId;
+  /** With room, in the instance's zone. */
+  readonly subnetId: SubnetId;
+  readonly otherZoneSubnetId: SubnetId;
+  /** A /28 with nothing in it: 11 addresses. */
+  readonly smallSubnetId: SubnetId;
+  readonly securityGroupId: SecurityGroupId;
+  readonly otherVpcSecurityGroupId: SecurityGroupId;
+  /** Running, with its primary ENI alone; of a type with one network card. */
+  readonly instanceId: InstanceId;
+  readonly limits: InstanceLimits;
+}
+
+const NO_ENI = 'eni-0123456789abcdef0' as EniId;
+const NO_SUBNET = 'subnet-0123456789abcdef0' as SubnetId;
+const NO_GROUP = 'sg-0123456789abcdef0' as SecurityGroupId;
+const NO_INSTANCE = 'i-0123456789abcdef0' as InstanceId;
+const NO_ATTACHMENT = 'eni-attach-0123456789abcdef0' as AttachmentId;
+
+const POLL_MS = 1000;
+const POLL_MAX = 120;
+
+function value<T>(outcome: Ec2Outcome<T>): T {
+  if (outcome.kind !== 'ok') assert.fail(`expected an answer, got ${JSON.stringify(outcome)}`);
+  return outcome.value;
+}
+
+function failsWith(outcome: Ec2Outcome<unknown>, kind: Ec2Failure['kind'], code: string): void {
+  assert.equal(outcome.kind, 'failed', JSON.stringify(outcome));
+  if (outcome.kind !== 'failed') return;
+  assert.deepEqual({ kind: outcome.failure.kind, code: outcome.failure.code }, { kind, code });
+  assert.notEqual(outcome.failure.message, '');
+}
+
+/** Describes are eventually consistent, so what must be seen is waited for. */
+async function eventually(
+  world: Ec2ContractWorld,
+  what: string,
+  holds: () => Promise<boolean>,
+): Promise<void> {
+  for (let poll = 0; poll < POLL_MAX; poll++) {
+    if (await holds()) return;
+    await world.clock.sleep(POLL_MS, 'poll');
+  }
+  assert.fail(`never: ${what}`);
+}
+
+let tokenCount = 0;
+
+const creation = (world: Ec2ContractWorld, change: Partial<CreateEniRequest> = {}): CreateEniRequest => {
+  tokenCount += 1;
+  return {
+    clientToken: `contract-${world.clock.now()}-${tokenCount}`,
+    subnetId: world.subnetId,
+    securityGroupIds: [world.securityGroupId],
+    secondaryAddressCount: 2,
+    description: 'contract',
+    tags: { purpose: 'contract' },
+    ...change,
+  };
+};
+
+const create = async (world: Ec2ContractWorld, change: Partial<CreateEniRequest> = {}): Promise<Ec2Eni> =>
+  value(await world.ec2.createNetworkInterface(creation(world, change)));
+
+const read = async (world: Ec2ContractWorld, eniId: EniId): Promise<Ec2Eni | undefined> =>
+  value(await world.ec2.describeNetworkInterfaces({ eniIds: [eniId] }))[0];
+
+const freeCount = async (world: Ec2ContractWorld, subnetId: SubnetId): Promise<number | undefined> =>
+  value(await world.ec2.describeSubnets([subnetId]))[0]?.freeAddressCount;
+
+const attach = (
+  world: Ec2ContractWorld,
+  eniId: EniId,
+  deviceIndex: number,
+): Promise<Ec2Outcome<AttachmentId>> =>
+  world.ec2.attachNetworkInterface({
+    eniId,
+    instanceId: world.instanceId,
+    deviceIndex,
+    networkCardIndex: 0,
+  });
+
+async function createAttached(world: Ec2ContractWorld, deviceIndex: number): Promise<Ec2Eni> {
+  const { eniId } = await create(world);
+  value(await attach(world, eniId, deviceIndex));
+  await eventually(world, `${eniId} is in use`, async () => (await read(world, eniId))?.status === 'in-use');
+  const eni = await read(world, eniId);
+  assert.ok(eni);
+  return eni;
+}
+
+/** Registers the suite. `createWorld` makes a fresh account for each test. */
+export function ec2Contract(name: string, createWorld: () => Promise<Ec2ContractWorld>): void {
+  const rule = (title: string, body: (world: Ec2ContractWorld) => Promise<void>): void => {
+    test(title, async () => {
+      const world = await createWorld();
+      await world.run(() => body(world));
+    });
+  };
+  describe(`${name}: creating ENIs`, () => creatingRules(rule));
+  describe(`${name}: attaching and detaching`, () => attachingRules(rule));
+  describe(`${name}: addresses`, () => addressRules(rule));
+  describe(`${name}: reading`, () => readingRules(rule));
+}
+
+type Rule = (title: string, body: (world: Ec2ContractWorld) => Promise<void>) => void;
+
+function creatingRules(rule: Rule): void {
+  rule('a new ENI has what was asked for, and is seen by id and by tag', async (world) => {
+    const eni = await create(world, { tags: { purpose: 'contract', 'eniwhere.io/intent': 'one' } });
+    assert.equal(eni.status, 'available');
+    assert.equal(eni.attachment, undefined);
+    assert.equal(eni.subnetId, world.subnetId);
+    assert.equal(eni.vpcId, world.vpcId);
+    assert.deepEqual(eni.securityGroupIds, [world.securityGroupId]);
+    assert.equal(new Set([eni.primaryAddress, ...eni.addresses]).size, 3);
+    assert.equal(eni.description, 'contract');
+    assert.match(eni.mac, /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/);
+    await eventually(world, 'seen by id', async () => (await read(world, eni.eniId)) !== undefined);
+    const tag = { key: 'eniwhere.io/intent', value: 'one' };
+    await eventually(world, 'seen by tag', async () => {
+      const seen = value(await world.ec2.describeNetworkInterfaces({ tag }));
+      return seen.some(({ eniId }) => eniId === eni.eniId);
+    });
+  });
+
+  rule('the same client token with the same request makes no second ENI', async (world) => {
+    const request = creation(world, { tags: { token: 'once' } });
+    const first = value(await world.ec2.createNetworkInterface(request));
+    const second = value(await world.ec2.createNetworkInterface(request));
+    assert.equal(second.eniId, first.eniId);
+    const seen = value(await world.ec2.describeNetworkInterfaces({ tag: { key: 'token', value: 'once' } }));
+    assert.deepEqual(
+      seen.map(({ eniId }) => eniId),
+      [first.eniId],
+    );
+  });
+
+  rule('the same client token with another request is refused', async (world) => {
+    const request = creation(world);
+    value(await world.ec2.createNetworkInterface(request));
+    const other = await world.ec2.createNetworkInterface({ ...request, secondaryAddressCount: 1 });
+    failsWith(other, 'invalid', 'IdempotentParameterMismatch');
+  });
+
+  rule('an ENI made without groups gets one that nobody asked for: the default group', async (world) => {
+    const { securityGroupIds } = await create(world, { securityGroupIds: [] });
+    assert.equal(securityGroupIds.length, 1);
+    assert.notEqual(securityGroupIds[0], world.securityGroupId);
+  });
+
+  rule('what does not exist, or lies in another VPC, is named as such', async (world) => {
+    const refused = async (change: Partial<CreateEniRequest>): Promise<Ec2Outcome<Ec2Eni>> =>
+      world.ec2.createNetworkInterface(creation(world, change));
+    failsWith(await refused({ subnetId: NO_SUBNET }), 'not-found', 'InvalidSubnetID.NotFound');
+    failsWith(await refused({ securityGroupIds: [NO_GROUP] }), 'not-found', 'InvalidGroup.NotFound');
+    const otherVpc = await refused({ securityGroupIds: [world.otherVpcSecurityGroupId] });
+    failsWith(otherVpc, 'invalid', 'InvalidParameter');
+  });
+
+  rule('a subnet without enough addresses gives none', async (world) => {
+    const subnetId = world.smallSubnetId;
+    assert.equal(await freeCount(world, subnetId), 11);
+    const tooMany = await world.ec2.createNetworkInterface(
+      creation(world, { subnetId, secondaryAddressCount: 11 }),
+    );
+    failsWith(tooMany, 'subnet-full', 'InsufficientFreeAddressesInSubnet');
+    assert.equal(await freeCount(world, subnetId), 11);
+    const last = await create(world, { subnetId, secondaryAddressCount: 10 });
+    await eventually(world, 'the subnet is full', async () => (await freeCount(world, subnetId)) === 0);
+    value(await world.ec2.deleteNetworkInterface({ eniId: last.eniId }));
+    await eventually(world, 'the subnet is empty', async () => (await freeCount(world, subnetId)) === 11);
+  });
+}
+
+function attachingRules(rule: Rule): void {
+  rule('an ENI is attached after a while, and its attachment says where', async (world) => {
+    const eni = await create(world);
+    const attachmentId = value(await attach(world, eni.eniId, 1));
+    await eventually(world, 'in use', async () => (await read(world, eni.eniId))?.status === 'in-use');
+    assert.deepEqual((await read(world, eni.eniId))?.attachment, {
+      attachmentId,
+      instanceId: world.instanceId,
+      deviceIndex: 1,
+      networkCardIndex: 0,
+      deleteOnTermination: false,
+      status: 'attached',
+    });
+  });
+
+  rule('delete-on-termination is set per attachment', async (world) => {
+    const { eniId, attachment } = await createAttached(world, 1);
+    assert.ok(attachment);
+    value(await world.ec2.setDeleteOnTermination({ eniId, attachmentId: attachment.attachmentId }));
+    await eventually(
+      world,
+      'the flag is seen',
+      async () => (await read(world, eniId))?.attachment?.deleteOnTermination === true,
+    );
+    const wrong = await world.ec2.setDeleteOnTermination({ eniId, attachmentId: NO_ATTACHMENT });
+    failsWith(wrong, 'not-found', 'InvalidAttachmentID.NotFound');
+  });
+
+  rule('a device index serves once, and so does an ENI', async (world) => {
+    const { eniId } = await createAttached(world, 1);
+    const other = await create(world);
+    failsWith(await attach(world, other.eniId, 1), 'device-index-taken', 'InvalidParameterValue');
+    failsWith(await attach(world, other.eniId, 0), 'device-index-taken', 'InvalidParameterValue');
+    failsWith(await attach(world, eniId, 2), 'in-use', 'InvalidNetworkInterface.InUse');
+  });
+
+  rule('an instance takes as many ENIs as its type has, its primary one included', async (world) => {
+    for (let index = 1; index < world.limits.eniMax; index++) await createAttached(world, index);
+    const { eniId } = await create(world);
+    const over = await attach(world, eniId, world.limits.eniMax);
+    failsWith(over, 'instance-full', 'AttachmentLimitExceeded');
+  });
+
+  rule('an ENI attaches only in its own zone', async (world) => {
+    const { eniId } = await create(world, { subnetId: world.otherZoneSubnetId });
+    failsWith(await attach(world, eniId, 1), 'invalid', 'InvalidParameterCombination');
+  });
+
+  rule('what does not exist cannot be attached, detached or deleted', async (world) => {
+    failsWith(await attach(world, NO_ENI, 1), 'not-found', 'InvalidNetworkInterfaceID.NotFound');
+    const { eniId } = await create(world);
+    const nowhere = await world.ec2.attachNetworkInterface({
+      eniId,
+      instanceId: NO_INSTANCE,
+      deviceIndex: 1,
+      networkCardIndex: 0,
+    });
+    failsWith(nowhere, 'not-found', 'InvalidInstanceID.NotFound');
+    const detached = await world.ec2.detachNetworkInterface({ attachmentId: NO_ATTACHMENT });
+    failsWith(detached, 'not-found', 'InvalidAttachmentID.NotFound');
+    const deleted = await world.ec2.deleteNetworkInterface({ eniId: NO_ENI });
+    failsWith(deleted, 'not-found', 'InvalidNetworkInterfaceID.NotFound');
+  });
+
+  rule('an attached ENI is not deleted; a detached one is, once its detach is over', async (world) => {
+    const { eniId, attachment } = await createAttached(world, 1);
+    assert.ok(attachment);
+    failsWith(await world.ec2.deleteNetworkInterface({ eniId }), 'in-use', 'InvalidParameterValue');
+    value(await world.ec2.detachNetworkInterface({ attachmentId: attachment.attachmentId }));
+    await eventually(world, 'available', async () => (await read(world, eniId))?.status === 'available');
+    value(await world.ec2.deleteNetworkInterface({ eniId }));
+    await eventually(world, 'gone', async () => (await read(world, eniId)) === undefined);
+    const again = await world.ec2.deleteNetworkInterface({ eniId });
+    failsWith(again, 'not-found', 'InvalidNetworkInterfaceID.NotFound');
+  });
+
+  rule('the primary ENI is not detached', async (world) => {
+    const [instance] = value(await world.ec2.describeInstances([world.instanceId]));
+    assert.ok(instance);
+    const attachmentId = (await read(world, instance.primaryEniId))?.attachment?.attachmentId;
+    assert.ok(attachmentId);
+    failsWith(await world.ec2.detachNetworkInterface({ attachmentId }), 'invalid', 'OperationNotPermitted');
+  });
+}
+
+function addressRules(rule: Rule): void {
+  rule('assigned addresses are answered, and are on the ENI', async (world) => {
+    const { eniId, addresses } = await createAttached(world, 1);
+    const added = value(await world.ec2.assignPrivateIpAddresses({ eniId, count: 3 }));
+    assert.equal(new Set([...addresses, ...added]).size, addresses.length + 3);
+    await eventually(world, 'seen', async () => {
+      const seen = (await read(world, eniId))?.addresses ?? [];
+      return added.every((address) => seen.includes(address));
+    });
+  });
+
+  rule(
+    "an ENI holds no more addresses than its instance's type allows, its primary included",
+    async (world) => {
+      const { eniId, addresses } = await createAttached(world, 1);
+      const room = world.limits.ipv4PerEniMax - 1 - addresses.length;
+      const over = await world.ec2.assignPrivateIpAddresses({ eniId, count: room + 1 });
+      failsWith(over, 'eni-full', 'PrivateIpAddressLimitExceeded');
+      assert.equal(value(await world.ec2.assignPrivateIpAddresses({ eniId, count: room })).length, room);
+    },
+  );
+
+  rule('a full subnet assigns nothing', async (world) => {
+    const { eniId } = await create(world, { subnetId: world.smallSubnetId, secondaryAddressCount: 5 });
+    const over = await world.ec2.assignPrivateIpAddresses({ eniId, count: 6 });
+    failsWith(over, 'subnet-full', 'InsufficientFreeAddressesInSubnet');
+    assert.equal(value(await world.ec2.assignPrivateIpAddresses({ eniId, count: 5 })).length, 5);
+  });
+
+  rule('unassigned addresses leave the ENI and are free again', async (world) => {
+    const subnetId = world.smallSubnetId;
+    const { eniId, addresses } = await create(world, { subnetId });
+    value(await world.ec2.unassignPrivateIpAddresses({ eniId, addresses: addresses.slice(0, 1) }));
+    await eventually(
+      world,
+      'gone from the ENI',
+      async () => (await read(world, eniId))?.addresses.length === 1,
+    );
+    await eventually(world, 'free', async () => (await freeCount(world, subnetId)) === 9);
+    const again = await world.ec2.unassignPrivateIpAddresses({ eniId, addresses });
+    failsWith(again, 'not-found', 'InvalidParameterValue');
+    assert.equal((await read(world, eniId))?.addresses.length, 1, 'of a refused request nothing is done');
+  });
+
+  rule('the primary address stays', async (world) => {
+    const { eniId, primaryAddress } = await create(world);
+    const refused = await world.ec2.unassignPrivateIpAddresses({
+      eniId,
+      addresses: [primaryAddress] as readonly Ip[],
+    });
+    assert.equal(refused.kind, 'failed');
+  });
+}
+
+function readingRules(rule: Rule): void {
+  rule('ids that do not exist are missing from the answer', async (world) => {
+    const subnets = value(await world.ec2.describeSubnets([world.subnetId, NO_SUBNET]));
+    assert.deepEqual(
+      subnets.map(({ subnetId }) => subnetId),
+      [world.subnetId],
+    );
+    assert.deepEqual(value(await world.ec2.describeSecurityGroups([NO_GROUP])), []);
+    assert.deepEqual(value(await world.ec2.describeInstances([NO_INSTANCE])), []);
+    assert.deepEqual(value(await world.ec2.describeNetworkInterfaces({ eniIds: [NO_ENI] })), []);
+    assert.deepEqual(value(await world.ec2.describeInstanceTypes(['x0.none'])), []);
+  });
+
+  rule('every filter given must match', async (world) => {
+    const mine = await createAttached(world, 1);
+    await create(world, { tags: { other: 'one' } });
+    const byBoth = await world.ec2.describeNetworkInterfaces({
+      instanceIds: [world.instanceId],
+      tag: { key: 'purpose', value: 'contract' },
+    });
+    assert.deepEqual(
+      value(byBoth).map(({ eniId }) => eniId),
+      [mine.eniId],
+    );
+    const byNeither = await world.ec2.describeNetworkInterfaces({
+      instanceIds: [world.instanceId],
+      tag: { key: 'other', value: 'one' },
+    });
+    assert.deepEqual(value(byNeither), []);
+  });
+
+  rule('an instance names its primary ENI, which is attached to it at device index 0', async (world) => {
+    const [instance] = value(await world.ec2.describeInstances([world.instanceId]));
+    assert.ok(instance);
+    assert.equal(instance.state, 'running');
+    assert.equal(instance.instanceType, world.limits.instanceType);
+    const eni = await read(world, instance.primaryEniId);
+    assert.equal(eni?.attachment?.deviceIndex, 0);
+    assert.equal(eni?.primaryAddress, instance.primaryAddress);
+    assert.equal(eni?.subnetId, instance.primarySubnetId);
+    assert.deepEqual(eni?.securityGroupIds, instance.primarySecurityGroupIds);
+  });
+
+  rule('groups, VPCs and instance types are described', async (world) => {
+    assert.deepEqual(value(await world.ec2.describeSecurityGroups([world.securityGroupId])), [
+      { securityGroupId: world.securityGroupId, vpcId: world.vpcId },
+    ]);
+    const [vpc] = value(await world.ec2.describeVpcs([world.vpcId]));
+    assert.ok(vpc && vpc.cidrs.length > 0);
+    assert.deepEqual(value(await world.ec2.describeInstanceTypes([world.limits.instanceType])), [
+      world.limits,
+    ]);
+  });
+}
