@@ -1,0 +1,80 @@
+// Keeps the host's links, routes, rules and nftables table as the spec wants them, whoever else changes them.
+
+import type { Ip } from '../domain/address/ip.ts';
+import { desiredHost } from '../domain/datapath/desired-host.ts';
+import type { EniId } from '../domain/ids.ts';
+import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import type { StackFailure, StackOutcome } from '../ports/network-stack.ts';
+import type { AgentContext } from './agent-context.ts';
+import { createWorker, type Worker } from './worker.ts';
+
+/** Compared again at least this often, in case a notification was lost, milliseconds. */
+const RESYNC_MS = 30_000;
+const RETRY_MS = 1000;
+/** A new link is renamed and changed several times in a row; one look after that is enough, milliseconds. */
+const SETTLE_MS = 50;
+/** Lines of what was repaired that go into one log message. */
+const LOGGED_CHANGE_COUNT_MAX = 20;
+
+export interface HostKeeper extends Worker {}
+
+/** `onRouted` is called whenever more, or other, addresses are routed than before. */
+export function createHostKeeper(context: AgentContext, onRouted: () => void): HostKeeper {
+  const { clock, log, stack } = context;
+  const worker = createWorker({ clock, log, label: 'host datapath', run: () => keepHost(context, onRouted) });
+  const subscription = stack.onChange(() => worker.wakeWithin(SETTLE_MS));
+  return {
+    ...worker,
+    stop: async () => {
+      subscription.close();
+      await worker.stop();
+    },
+  };
+}
+
+async function keepHost(context: AgentContext, onRouted: () => void): Promise<number | undefined> {
+  const { shared, stack, log } = context;
+  if (shared.accepted === undefined) return undefined;
+  const { spec, generation } = shared.accepted;
+  const links = await stack.listLinks();
+  if (links.kind !== 'ok') return fail(context, 'the links cannot be listed', links);
+  const { host, pending } = desiredHost({ spec, links: links.value });
+  const applied = await stack.applyHost(host);
+  if (applied.kind !== 'ok') return fail(context, "the node's routes and rules cannot be written", applied);
+
+  const pendingEnis = pending.map(({ eniId }) => eniId);
+  if (pendingEnis.length > 0) log.mark('eni-link-pending');
+  if (applied.value.length > 0) {
+    const changes = applied.value.slice(0, LOGGED_CHANGE_COUNT_MAX);
+    log.info('host datapath changed', { generation, changeCount: applied.value.length, changes });
+  }
+  shared.pendingEnis = pendingEnis;
+  shared.routed = routedAddresses(spec, new Set(pendingEnis));
+  shared.hostApplied = true;
+  shared.hostFailure = undefined;
+  onRouted();
+  return RESYNC_MS;
+}
+
+function routedAddresses(spec: NodeNetworkSpec, pending: ReadonlySet<EniId>): ReadonlyMap<Ip, EniId> {
+  const present = spec.enis.filter((eni) => !pending.has(eni.eniId));
+  return new Map(present.flatMap((eni) => eni.addresses.map((ip) => [ip, eni.eniId] as const)));
+}
+
+/** What was routed before the failure is still offered: the kernel keeps it. */
+function fail(
+  context: AgentContext,
+  what: string,
+  outcome: Exclude<StackOutcome<unknown>, { kind: 'ok' }>,
+): number {
+  context.shared.hostFailure = `${what}: ${describeStackOutcome(outcome)}`;
+  context.log.error('host datapath is not in place', { failure: context.shared.hostFailure });
+  return RETRY_MS;
+}
+
+const describeFailure = ({ step, errno, message }: StackFailure): string =>
+  `${step}: ${errno === undefined ? message : `${errno}: ${message}`}`;
+
+/** The step that failed and the kernel's words, as one phrase. */
+export const describeStackOutcome = (outcome: Exclude<StackOutcome<unknown>, { kind: 'ok' }>): string =>
+  outcome.kind === 'failed' ? describeFailure(outcome.failure) : `its fate is unknown (${outcome.cause})`;

@@ -1,0 +1,117 @@
+// Hands out addresses, and lets ADD wait a while for one.
+
+import type { Ip } from '../domain/address/ip.ts';
+import {
+  type AllocationChoice,
+  type AllocationFailure,
+  allocate,
+  describeFailure,
+} from '../domain/ipam/allocate.ts';
+import { type SandboxKey, sandboxId } from '../domain/ipam/ledger.ts';
+import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { err, ok, type Result } from '../domain/result.ts';
+import { type AcceptedSpec, type AgentContext, notServing } from './agent-context.ts';
+import { explainNoAddress } from './explain-no-address.ts';
+
+export interface PoolChoice {
+  readonly choice: AllocationChoice;
+  /** The spec that it was taken from. */
+  readonly spec: NodeNetworkSpec;
+}
+
+export interface TakeRequest<T> {
+  readonly sandbox: SandboxKey;
+  /** Milliseconds. */
+  readonly waitMs: number;
+  /** Puts the chosen address into the ledger. Called in the same turn as the choice: nobody else can choose it between. */
+  readonly hold: (choice: PoolChoice) => T;
+}
+
+export interface Pool {
+  /** An address for the sandbox, now or after a while: what `hold` made of it. `err` says why there is none, for people. */
+  take<T>(request: TakeRequest<T>): Promise<Result<T, string>>;
+  /** Something changed: those who wait look again, in the order in which they came. */
+  notify(): void;
+  /** The runtime has given up on the sandbox: its ADD, if it waits, waits no longer. */
+  giveUp(sandbox: SandboxKey): void;
+  waitingCount(): number;
+}
+
+interface Waiter {
+  readonly sandbox: SandboxKey;
+  /** Why it waits no longer; undefined while it waits. */
+  over: 'TimeIsUp' | 'GivenUp' | undefined;
+  wake: () => void;
+}
+
+export function createPool(context: AgentContext): Pool {
+  /** In the order in which they came; those that look for an address at this very moment included. */
+  const waiters = new Set<Waiter>();
+
+  const end = (waiter: Waiter, over: 'TimeIsUp' | 'GivenUp'): void => {
+    waiter.over = over;
+    waiter.wake();
+  };
+
+  async function take<T>({ sandbox, waitMs, hold }: TakeRequest<T>): Promise<Result<T, string>> {
+    const attemptNow = (): Result<T, string> => {
+      const choice = choose(context, sandbox);
+      return choice.ok ? ok(hold(choice.value)) : choice;
+    };
+    let attempt = attemptNow();
+    if (attempt.ok || waitMs <= 0) return attempt;
+    context.log.mark('add-waits');
+    const waiter: Waiter = { sandbox, over: undefined, wake: () => {} };
+    waiters.add(waiter);
+    const timer = context.clock.timer(waitMs, 'wait for an address', () => end(waiter, 'TimeIsUp'));
+    // Bounded by the timer, however often something changes meanwhile.
+    while (!attempt.ok && waiter.over === undefined) {
+      await new Promise<void>((resolve) => {
+        waiter.wake = resolve;
+      });
+      if (waiter.over !== 'GivenUp') attempt = attemptNow();
+    }
+    timer.cancel();
+    waiters.delete(waiter);
+    if (attempt.ok || waiter.over !== 'GivenUp') return attempt;
+    return err('the runtime has given the pod up meanwhile (DEL)');
+  }
+
+  return {
+    take,
+    notify: () => {
+      for (const waiter of waiters) waiter.wake();
+    },
+    giveUp: (sandbox) => {
+      const id = sandboxId(sandbox);
+      for (const waiter of waiters) if (sandboxId(waiter.sandbox) === id) end(waiter, 'GivenUp');
+    },
+    waitingCount: () => waiters.size,
+  };
+}
+
+function choose(context: AgentContext, sandbox: SandboxKey): Result<PoolChoice, string> {
+  const { shared, store, nodeName } = context;
+  const why = notServing(context);
+  if (why !== undefined || shared.accepted === undefined) return err(why ?? 'no spec');
+  const { spec } = shared.accepted;
+  const enis = shared.offered ? spec.enis : [];
+  const result: Result<AllocationChoice, AllocationFailure> = allocate({
+    ledger: store.ledger(),
+    enis,
+    routed: routedOf(shared.accepted, shared.routed),
+    sandbox,
+  });
+  if (result.ok) return ok({ choice: result.value, spec });
+  if (!shared.offered) return err(`NodeNetwork ${nodeName} is gone, so no address may be handed out`);
+  const because = explainNoAddress(spec, shared.record?.status.conditions ?? []);
+  return err([describeFailure(result.error), ...because].join('; '));
+}
+
+/** An address that moved to another ENI is routed by the old one until the host's datapath has been written again. */
+function routedOf(accepted: AcceptedSpec, routed: ReadonlyMap<Ip, string>): ReadonlySet<Ip> {
+  const same = accepted.spec.enis.flatMap((eni) =>
+    eni.addresses.filter((ip) => routed.get(ip) === eni.eniId),
+  );
+  return new Set(same);
+}

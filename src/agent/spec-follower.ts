@@ -1,0 +1,98 @@
+// Follows NodeNetwork.spec: accepts what is newer, answers what the controller asks for, forgets what it has closed.
+
+import type { JournalRecord } from '../domain/ipam/ledger.ts';
+import { answerWithdrawals, forgettable, judgeSpec } from '../domain/ipam/withdrawal.ts';
+import type { NodeNetworkRecord } from '../ports/cluster.ts';
+import type { AgentContext } from './agent-context.ts';
+import { recoverPods } from './recovery.ts';
+import { createWorker, type Worker } from './worker.ts';
+
+/** Pause after the journal or the kernel refused, milliseconds. */
+const RETRY_MS = 1000;
+
+export interface SpecFollowerEvents {
+  /** Another spec is acted on. */
+  readonly onAccepted: () => void;
+  /** Every wish of the spec has been looked at; what could be answered is in the ledger. */
+  readonly onAnswered: () => void;
+}
+
+/** To be woken when a record arrives, and when a pod or a cooldown ends: withdrawals may be answerable then. */
+export function createSpecFollower(context: AgentContext, events: SpecFollowerEvents): Worker {
+  const { clock, log } = context;
+  return createWorker({ clock, log, label: 'spec', run: () => follow(context, events) });
+}
+
+async function follow(context: AgentContext, events: SpecFollowerEvents): Promise<number | undefined> {
+  const { shared, store, log } = context;
+  const { record } = shared;
+  if (!shared.loaded) return undefined;
+  if (record === undefined) {
+    shared.offered = false;
+    return undefined;
+  }
+  const settled = await store.settle();
+  if (!settled.ok) return RETRY_MS;
+  const version = { uid: record.uid, generation: record.generation };
+  const verdict = judgeSpec(store.ledger(), version);
+  if (verdict === 'Stale') {
+    log.mark('stale-spec-refused');
+    log.warn('a NodeNetwork older than the one acted on is refused', {
+      ...version,
+      actedOn: store.ledger().spec,
+    });
+    return undefined;
+  }
+  if (verdict === 'Newer') {
+    const accepted = await store.record(acceptance(context, record));
+    if (!accepted.ok) return RETRY_MS;
+  }
+  const isNew = shared.accepted?.generation !== record.generation || shared.accepted.uid !== record.uid;
+  shared.accepted = { spec: record.spec, ...version };
+  shared.offered = true;
+  if (isNew) events.onAccepted();
+  if (!(await recoverOnce(context))) return RETRY_MS;
+  if (!(await answer(context, record))) return RETRY_MS;
+  events.onAnswered();
+  return undefined;
+}
+
+/** The first spec that an empty journal sees may list addresses as withdrawn that a lost journal let go. */
+function acceptance(
+  { store, clock, log }: AgentContext,
+  record: NodeNetworkRecord,
+): readonly JournalRecord[] {
+  const at = clock.now();
+  const { generation, uid } = record;
+  const seen: JournalRecord = { type: 'SpecSeen', at, spec: { uid, generation } };
+  if (store.ledger().spec !== undefined || record.status.withdrawn.length === 0) return [seen];
+  log.mark('withdrawn-adopted');
+  const { holders } = store.ledger();
+  const lost = record.status.withdrawn.filter((ip) => !holders.has(ip));
+  return [seen, ...lost.map((ip): JournalRecord => ({ type: 'Withdrawn', at, ip, generation }))];
+}
+
+async function recoverOnce(context: AgentContext): Promise<boolean> {
+  if (context.shared.recovered) return true;
+  const result = await recoverPods(context);
+  if (result.ok) context.shared.recovered = true;
+  else context.log.error('pods cannot be recovered yet', { failure: result.error });
+  return result.ok;
+}
+
+async function answer({ store, clock, log }: AgentContext, record: NodeNetworkRecord): Promise<boolean> {
+  const { enis } = record.spec;
+  const { generation } = record;
+  const closed = forgettable(store.ledger(), { enis, generation });
+  if (closed.length > 0) {
+    const at = clock.now();
+    const forgotten = await store.record(closed.map((ip): JournalRecord => ({ type: 'Forgotten', at, ip })));
+    if (!forgotten.ok) return false;
+    log.info('withdrawn addresses forgotten', { generation, addresses: closed });
+  }
+  const going = answerWithdrawals(store.ledger(), enis);
+  if (going.length === 0) return true;
+  const gone = await store.letGo(going, generation);
+  if (gone.ok) log.info('addresses let go', { generation, addresses: going });
+  return gone.ok;
+}

@@ -1,0 +1,207 @@
+// Starts the agent of a node: its loops, and the handler of the runtime's requests.
+
+import type { Ip } from '../domain/address/ip.ts';
+import type { NodeName } from '../domain/ids.ts';
+import type { Allocation, SpecVersion } from '../domain/ipam/ledger.ts';
+import type { CniReply, CniRequest } from '../protocol/agent-socket/cni-message.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { AgentCluster, NodeNetworkRecord, Subscription, WatchEvent } from '../ports/cluster.ts';
+import type { Journal } from '../ports/journal.ts';
+import type { Log } from '../ports/log.ts';
+import type { NetworkStack } from '../ports/network-stack.ts';
+import type { Random } from '../ports/random.ts';
+import { type AgentContext, initialState, notServing } from './agent-context.ts';
+import { type CniHandler, createCniHandler } from './cni-handler.ts';
+import { createCooldowns } from './cooldowns.ts';
+import { createHostKeeper } from './host-keeper.ts';
+import { createLedgerStore } from './ledger-store.ts';
+import { createPool, type Pool } from './pool.ts';
+import { createSpecFollower } from './spec-follower.ts';
+import { createStatusWriter, STATUS_BATCH_MS } from './status-writer.ts';
+import { createWorker, type Worker } from './worker.ts';
+
+/** kubelet tries a failed sandbox again about every ten seconds; waiting for longer would only hold its worker. */
+const ADD_WAIT_MS = 10_000;
+const LOAD_RETRY_MS = 2000;
+
+export interface AgentDeps {
+  readonly nodeName: NodeName;
+  readonly cluster: AgentCluster;
+  readonly stack: NetworkStack;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** How long ADD waits for an address, milliseconds; ten seconds unless given. */
+  readonly addWaitMs?: number;
+}
+
+/** What the agent does and believes, for introspection. */
+export interface AgentSnapshot {
+  /** Why ADD cannot be served at all; absent when it can. */
+  readonly notServing?: string;
+  readonly spec: SpecVersion | undefined;
+  readonly allocations: readonly Allocation[];
+  readonly cooling: readonly Ip[];
+  readonly withdrawn: readonly Ip[];
+  readonly routedAddressCount: number;
+  readonly pendingEnis: readonly string[];
+  readonly waitingAddCount: number;
+  readonly requestCount: number;
+  readonly journalFailure?: string;
+  readonly hostFailure?: string;
+}
+
+export interface Agent {
+  handleCni(request: CniRequest): Promise<CniReply>;
+  describe(): AgentSnapshot;
+  /** Resolves once ADD can be served for the first time: then the CNI configuration file may be written (CNI-4). */
+  whenServing(): Promise<void>;
+  /** Ends the loops. What pods have stays as it is. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Resolves at once; the agent then answers STATUS with an error until it has read its journal, its NodeNetwork and the
+ * kernel. It waits for each of them for ever: to go on without one would be to guess (RST-1).
+ */
+export async function startAgent(deps: AgentDeps): Promise<Agent> {
+  const parts = assemble(deps);
+  parts.loader.wake();
+  return {
+    handleCni: (request) => parts.handler.handle(request),
+    describe: () => describe(parts),
+    whenServing: () => parts.serving,
+    stop: async () => {
+      parts.watch.close();
+      for (const worker of parts.workers) await worker.stop();
+      parts.stopCooldowns();
+    },
+  };
+}
+
+interface Parts {
+  readonly context: AgentContext;
+  readonly pool: Pool;
+  readonly handler: CniHandler;
+  readonly loader: Worker;
+  /** In the order in which they are stopped. */
+  readonly workers: readonly Worker[];
+  readonly watch: Subscription;
+  readonly serving: Promise<void>;
+  readonly stopCooldowns: () => void;
+}
+
+/** Wires the parts to each other: which change wakes which loop. */
+function assemble(deps: AgentDeps): Parts {
+  const { nodeName, cluster, stack, clock, log, journal } = deps;
+  const shared = initialState();
+  const store = createLedgerStore({ journal, clock, log, onChange: () => onLedgerChange() });
+  const context: AgentContext = { nodeName, cluster, stack, clock, log, store, shared };
+  const pool = createPool(context);
+  const { promise: serving, resolve: nowServing } = Promise.withResolvers<void>();
+  const cooldowns = createCooldowns({
+    clock,
+    ledger: () => store.ledger(),
+    cooldownMs: () => shared.accepted?.spec.cooldownMs,
+    endCooldown: (addresses) => store.endCooldown(addresses),
+  });
+
+  const onProgress = (): void => {
+    if (notServing(context) === undefined) nowServing();
+    pool.notify();
+    status.wakeWithin(STATUS_BATCH_MS);
+  };
+  const host = createHostKeeper(context, onProgress);
+  const spec = createSpecFollower(context, {
+    onAccepted: () => {
+      cooldowns.track();
+      host.wake();
+    },
+    onAnswered: onProgress,
+  });
+  const status = createStatusWriter(context, { onRecord: () => spec.wake() });
+  const onLedgerChange = (): void => {
+    cooldowns.track();
+    spec.wake();
+    pool.notify();
+    status.wakeWithin(STATUS_BATCH_MS);
+  };
+  const loader = createWorker({
+    clock,
+    log,
+    label: 'load journal',
+    run: () => loadJournal(context, () => spec.wake()),
+  });
+  const watch = cluster.watch({
+    kind: 'NodeNetwork',
+    scope: { name: nodeName },
+    onEvent: (event) => {
+      onNodeNetwork(context, event);
+      spec.wake();
+    },
+  });
+  return {
+    context,
+    pool,
+    handler: createCniHandler(context, { pool, addWaitMs: deps.addWaitMs ?? ADD_WAIT_MS }),
+    loader,
+    workers: [loader, spec, host, status],
+    watch,
+    serving,
+    stopCooldowns: () => cooldowns.stop(),
+  };
+}
+
+async function loadJournal(context: AgentContext, onLoaded: () => void): Promise<number | undefined> {
+  const { shared, store, log } = context;
+  const loaded = await store.load();
+  if (!loaded.ok) {
+    log.error('the journal cannot be read; the agent waits', { failure: loaded.error });
+    return LOAD_RETRY_MS;
+  }
+  const { recordCount, knowsPods, torn } = loaded.value;
+  if (torn !== undefined) {
+    log.mark('journal-torn');
+    log.warn('the last write of the journal was cut off by a crash', { torn });
+  }
+  log.info('journal read', { recordCount, allocationCount: store.ledger().allocations.size });
+  shared.startedEmpty = !knowsPods;
+  shared.loaded = true;
+  onLoaded();
+  return undefined;
+}
+
+function onNodeNetwork({ shared, nodeName }: AgentContext, event: WatchEvent<NodeNetworkRecord>): void {
+  switch (event.type) {
+    case 'Snapshot':
+      shared.record = event.objects.find(({ name }) => name === nodeName);
+      return;
+    case 'Applied':
+      if (event.object.name === nodeName) shared.record = event.object;
+      return;
+    case 'Deleted':
+      if (event.object.name === nodeName) shared.record = undefined;
+      return;
+  }
+}
+
+function describe({ context, pool, handler }: Parts): AgentSnapshot {
+  const { shared, store } = context;
+  const ledger = store.ledger();
+  const why = notServing(context);
+  const journalFailure = store.failure();
+  return {
+    ...(why !== undefined && { notServing: why }),
+    spec: ledger.spec,
+    allocations: [...ledger.allocations.values()],
+    cooling: [...ledger.cooling.keys()],
+    withdrawn: [...ledger.withdrawn.keys()],
+    routedAddressCount: shared.routed.size,
+    pendingEnis: shared.pendingEnis,
+    waitingAddCount: pool.waitingCount(),
+    requestCount: handler.requestCount(),
+    ...(journalFailure !== undefined && { journalFailure }),
+    ...(shared.hostFailure !== undefined && { hostFailure: shared.hostFailure }),
+  };
+}
