@@ -51,8 +51,8 @@ for (const [variable, value, says] of [
   ['AWS_VPC_ENI_MTU', '9500', /from 576 to 9001/],
   ['AWS_VPC_K8S_CNI_RANDOMIZESNAT', 'maybe', /expected one of prng, hashrandom, none/],
   ['AWS_VPC_K8S_CNI_EXCLUDE_SNAT_CIDRS', '10.0.0.1/8', /AWS_VPC_K8S_CNI_EXCLUDE_SNAT_CIDRS: /],
-  ['AWS_VPC_K8S_CNI_VETHPREFIX', 'toolong', /at most 4 characters/],
-  ['AWS_VPC_K8S_CNI_VETHPREFIX', 'eth', /not eth, vlan or lo/],
+  ['AWS_VPC_K8S_CNI_VETHPREFIX', 'toolong', /one to four letters/],
+  ['AWS_VPC_K8S_CNI_VETHPREFIX', 'eth', /write another, such as "eni"/],
 ] as const) {
   test(`${variable}="${value}" is refused with a text that says what is allowed`, () => {
     const result = parseControllerSettings({ [variable]: value });

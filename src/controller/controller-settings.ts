@@ -2,6 +2,7 @@
 
 import { parseCidr } from '../domain/address/cidr.ts';
 import type { Cidr } from '../domain/address/ip.ts';
+import { parseVethPrefix } from '../domain/datapath/veth-prefix.ts';
 import type { WarmTargets } from '../domain/ipam/warm-targets.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 
@@ -57,11 +58,8 @@ export function parseControllerSettings(env: Environment): Result<ControllerSett
     onEniConfigChange: read.choice('ENIWHERE_ON_ENI_CONFIG_CHANGE', ['Cordon', 'Keep'], 'Cordon'),
     excessHoldMs: (read.count('ENIWHERE_EXCESS_HOLD_SECONDS') ?? 30) * 1000,
   };
-  if (settings.vethPrefix.length > 4 || ['eth', 'vlan', 'lo'].includes(settings.vethPrefix)) {
-    errors.push(
-      `AWS_VPC_K8S_CNI_VETHPREFIX="${settings.vethPrefix}": at most 4 characters, and not eth, vlan or lo`,
-    );
-  }
+  const vethPrefix = parseVethPrefix(settings.vethPrefix);
+  if (!vethPrefix.ok) errors.push(`AWS_VPC_K8S_CNI_VETHPREFIX: ${vethPrefix.error}`);
   return errors.length === 0 ? ok(settings) : err(errors);
 }
 

@@ -67,7 +67,8 @@ export function snapshotOf(
     pods: podsNeedingAddress(cluster, name)
       .map((pod) => pod.key)
       .sort(),
-    maxPods: maxPods({ limits, customNetworking: settings.customNetworking, prefix: false }).maxPods,
+    // The primary ENI serves no pods, whether or not custom networking is on.
+    maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
     settings: planSettings(settings, vpc),
     obstacles: memory.obstacles.filter((one) => one.until > now),
     ...(memory.excessSince === undefined ? {} : { excessSince: memory.excessSince }),
