@@ -1,0 +1,354 @@
+// What every ControllerCluster must do, simulated or real: run against each with the same words.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type {
+  EniId,
+  InstanceId,
+  IntentId,
+  NodeName,
+  SecurityGroupId,
+  SubnetId,
+  VpcId,
+} from '../domain/ids.ts';
+import type { Ip } from '../domain/address/ip.ts';
+import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { emptyStatus } from '../domain/ipam/node-network.ts';
+import type { Clock } from './clock.ts';
+import type {
+  ClusterFailure,
+  ClusterOutcome,
+  ControllerCluster,
+  EniConfigRecord,
+  Kind,
+  KindMap,
+  NodeNetworkRecord,
+  NodeRecord,
+  WatchEvent,
+  WatchScope,
+} from './cluster.ts';
+
+export interface ClusterContractWorld {
+  readonly cluster: ControllerCluster;
+  readonly clock: Clock;
+  /** Runs work to its end; a simulated world moves its time meanwhile. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** By other hands than the port's. The Node is without labels, or with the one label given. */
+  applyNode(name: NodeName, label?: { readonly key: string; readonly value: string }): Promise<NodeRecord>;
+  deleteNode(name: NodeName): Promise<void>;
+  applyPod(pod: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly nodeName?: NodeName;
+  }): Promise<void>;
+  deletePod(pod: { readonly namespace: string; readonly name: string }): Promise<void>;
+  applyEniConfig(name: string, subnetId: SubnetId): Promise<EniConfigRecord>;
+}
+
+const NODE = 'node-1' as NodeName;
+const SUBNET = 'subnet-0123456789abcdef0' as SubnetId;
+const POLL_MS = 100;
+const POLL_MAX = 300;
+
+function value<T>(outcome: ClusterOutcome<T>): T {
+  if (outcome.kind !== 'ok') assert.fail(`expected an answer, got ${JSON.stringify(outcome)}`);
+  return outcome.value;
+}
+
+function failsWith(outcome: ClusterOutcome<unknown>, kind: ClusterFailure['kind']): void {
+  assert.ok(outcome.kind === 'failed', JSON.stringify(outcome));
+  assert.equal(outcome.failure.kind, kind);
+  assert.notEqual(outcome.failure.message, '');
+}
+
+async function eventually(
+  world: ClusterContractWorld,
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  for (let poll = 0; poll < POLL_MAX; poll++) {
+    if (await holds()) return;
+    await world.clock.sleep(POLL_MS, 'poll');
+  }
+  assert.fail(`never: ${what}`);
+}
+
+/** Time enough for an event that must not come to come. */
+const waitForNothing = (world: ClusterContractWorld): Promise<void> => world.clock.sleep(2000, 'nothing');
+
+const group = 'sg-0123456789abcdef0' as SecurityGroupId;
+
+const spec = (cooldownMs: number): NodeNetworkSpec => ({
+  instance: {
+    instanceId: 'i-0123456789abcdef0' as InstanceId,
+    instanceType: 'm5.large',
+    zone: 'a',
+    vpcId: 'vpc-0123456789abcdef0' as VpcId,
+    primaryEniId: 'eni-0123456789abcdef0' as EniId,
+    primaryAddress: '10.0.0.4' as Ip,
+    primarySubnetId: SUBNET,
+    primarySecurityGroupIds: [group],
+  },
+  selection: {
+    kind: 'EniConfig',
+    name: 'a',
+    subnetId: SUBNET,
+    securityGroupIds: [group],
+    source: 'Zone',
+    reason: 'the ENIConfig of the zone',
+  },
+  intents: [
+    {
+      id: 'intent-1' as IntentId,
+      kind: 'CreateEni',
+      subnetId: SUBNET,
+      securityGroupIds: [group],
+      addressCount: 3,
+      eniConfig: 'a',
+      notedAt: 1,
+    },
+  ],
+  enis: [],
+  settings: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
+  cooldownMs,
+});
+
+async function createNodeNetwork(world: ClusterContractWorld, name = NODE): Promise<NodeNetworkRecord> {
+  const node = await world.applyNode(name);
+  return value(await world.cluster.createNodeNetwork(name, node, spec(1)));
+}
+
+interface Seen<K extends Kind> {
+  readonly events: WatchEvent<KindMap[K]>[];
+  readonly close: () => void;
+}
+
+/** Starts a watch and waits for its first snapshot. */
+async function watching<K extends Kind>(
+  world: ClusterContractWorld,
+  kind: K,
+  scope?: WatchScope,
+): Promise<Seen<K>> {
+  const events: WatchEvent<KindMap[K]>[] = [];
+  const subscription = world.cluster.watch({
+    kind,
+    ...(scope === undefined ? {} : { scope }),
+    onEvent: (event) => events.push(event),
+  });
+  await eventually(world, `${kind} are listed`, () => events.length > 0);
+  assert.equal(events[0]?.type, 'Snapshot');
+  return { events, close: () => subscription.close() };
+}
+
+/** Events as short texts: a type, and of what. */
+const told = (events: readonly WatchEvent<KindMap[Kind]>[]): string[] =>
+  events.map((event) =>
+    event.type === 'Snapshot'
+      ? `Snapshot ${event.objects.map(({ name }) => name).join(' ')}`.trimEnd()
+      : `${event.type} ${event.object.name}`,
+  );
+
+type Rule = (title: string, body: (world: ClusterContractWorld) => Promise<void>) => void;
+
+/** Registers the suite. `createWorld` makes an empty cluster for each test. */
+export function clusterContract(name: string, createWorld: () => Promise<ClusterContractWorld>): void {
+  const rule: Rule = (title, body) => {
+    test(title, async () => {
+      const world = await createWorld();
+      await world.run(() => body(world));
+    });
+  };
+  describe(`${name}: reading and writing`, () => writingRules(rule));
+  describe(`${name}: status subresource`, () => statusRules(rule));
+  describe(`${name}: watching`, () => watchingRules(rule));
+}
+
+function writingRules(rule: Rule): void {
+  rule('a new NodeNetwork has its spec, an empty status and generation 1', async (world) => {
+    const record = await createNodeNetwork(world);
+    assert.deepEqual(record.spec, spec(1));
+    assert.deepEqual(record.status, emptyStatus);
+    assert.equal(record.generation, 1);
+    assert.deepEqual(value(await world.cluster.get('NodeNetwork', NODE)), record);
+  });
+
+  rule('a name serves once', async (world) => {
+    await createNodeNetwork(world);
+    const node = value(await world.cluster.get('Node', NODE));
+    assert.ok(node);
+    failsWith(await world.cluster.createNodeNetwork(NODE, node, spec(2)), 'already-exists');
+  });
+
+  rule('what is not there is read as undefined, with certainty', async (world) => {
+    for (const kind of ['Node', 'NodeNetwork', 'EniConfig'] as const) {
+      assert.deepEqual(await world.cluster.get(kind, 'nothing'), { kind: 'ok', value: undefined });
+    }
+    assert.deepEqual(await world.cluster.get('Pod', 'default/nothing'), { kind: 'ok', value: undefined });
+  });
+
+  rule('pods are read by namespace/name', async (world) => {
+    await world.applyPod({ namespace: 'default', name: 'web', nodeName: NODE });
+    const pod = value(await world.cluster.get('Pod', 'default/web'));
+    assert.equal(pod?.key, 'default/web');
+    assert.equal(pod?.nodeName, NODE);
+    assert.equal(pod?.finished, false);
+  });
+
+  rule('a changed spec makes a new version and a new generation', async (world) => {
+    const record = await createNodeNetwork(world);
+    const updated = value(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }));
+    assert.equal(updated.generation, 2);
+    assert.notEqual(updated.resourceVersion, record.resourceVersion);
+    assert.deepEqual(updated.spec, spec(2));
+    assert.equal(updated.uid, record.uid);
+  });
+
+  rule('an update that changes nothing makes no new version', async (world) => {
+    const record = await createNodeNetwork(world);
+    const same = value(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(1) }));
+    assert.equal(same.resourceVersion, record.resourceVersion);
+    assert.equal(same.generation, 1);
+  });
+
+  rule('an update of an old version conflicts and changes nothing', async (world) => {
+    const record = await createNodeNetwork(world);
+    const newest = value(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }));
+    failsWith(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(3) }), 'conflict');
+    failsWith(await world.cluster.updateNodeNetworkStatus(record), 'conflict');
+    failsWith(await world.cluster.deleteNodeNetwork(record), 'conflict');
+    assert.deepEqual(value(await world.cluster.get('NodeNetwork', NODE)), newest);
+  });
+
+  rule('what is deleted is gone, for every later write', async (world) => {
+    const record = await createNodeNetwork(world);
+    value(await world.cluster.deleteNodeNetwork(record));
+    assert.equal(value(await world.cluster.get('NodeNetwork', NODE)), undefined);
+    failsWith(await world.cluster.deleteNodeNetwork(record), 'not-found');
+    failsWith(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }), 'not-found');
+    failsWith(await world.cluster.updateNodeNetworkStatus(record), 'not-found');
+  });
+
+  rule('a NodeNetwork goes with its Node', async (world) => {
+    await createNodeNetwork(world);
+    await createNodeNetwork(world, 'node-2' as NodeName);
+    await world.deleteNode(NODE);
+    await eventually(
+      world,
+      'the NodeNetwork is collected',
+      async () => value(await world.cluster.get('NodeNetwork', NODE)) === undefined,
+    );
+    assert.ok(value(await world.cluster.get('NodeNetwork', 'node-2')), "another node's stays");
+  });
+
+  rule('a Node made again under the same name is another object', async (world) => {
+    const first = await world.applyNode(NODE);
+    await world.deleteNode(NODE);
+    const second = await world.applyNode(NODE);
+    assert.notEqual(second.uid, first.uid);
+  });
+
+  rule('an Event never fails towards its writer', async (world) => {
+    const about = { kind: 'Node', name: NODE } as const;
+    world.cluster.emit({ about, type: 'Warning', reason: 'SubnetFull', message: 'the subnet is full' });
+    await waitForNothing(world);
+  });
+}
+
+function statusRules(rule: Rule): void {
+  rule('a status write changes the status alone, and makes no new generation', async (world) => {
+    const record = await createNodeNetwork(world);
+    const status = { ...emptyStatus, observedGeneration: 1, withdrawn: ['10.0.0.9' as Ip] };
+    const written = value(await world.cluster.updateNodeNetworkStatus({ ...record, spec: spec(99), status }));
+    assert.deepEqual(written.status, status);
+    assert.deepEqual(written.spec, spec(1));
+    assert.equal(written.generation, 1);
+    assert.notEqual(written.resourceVersion, record.resourceVersion);
+  });
+
+  rule('a spec write leaves the status alone', async (world) => {
+    const record = await createNodeNetwork(world);
+    const status = { ...emptyStatus, observedGeneration: 1 };
+    const answered = value(await world.cluster.updateNodeNetworkStatus({ ...record, status }));
+    const updated = value(
+      await world.cluster.updateNodeNetworkSpec({ ...answered, spec: spec(2), status: emptyStatus }),
+    );
+    assert.deepEqual(updated.status, status);
+    assert.equal(updated.generation, 2);
+  });
+
+  rule('an ENIConfig has a status of its own, under the same rules', async (world) => {
+    const record = await world.applyEniConfig('zone-a', SUBNET);
+    assert.equal(record.status, undefined);
+    const status = { ready: true, message: 'ready', zone: 'a', cidr: '10.0.0.0/24', freeAddressCount: 7 };
+    value(await world.cluster.updateEniConfigStatus(record, status));
+    const read = value(await world.cluster.get('EniConfig', 'zone-a'));
+    assert.deepEqual(read?.status, status);
+    assert.deepEqual(read?.spec, record.spec);
+    assert.equal(read?.generation, record.generation);
+    failsWith(await world.cluster.updateEniConfigStatus(record, { ...status, ready: false }), 'conflict');
+  });
+}
+
+function watchingRules(rule: Rule): void {
+  rule('a watch begins with all there is, and goes on with what changes, in order', async (world) => {
+    await world.applyNode(NODE);
+    const { events, close } = await watching(world, 'Node');
+    await world.applyNode('node-2' as NodeName);
+    await world.applyNode(NODE, { key: 'role', value: 'web' });
+    await world.deleteNode(NODE);
+    await eventually(world, 'four events', () => events.length >= 4);
+    assert.deepEqual(told(events.filter((event) => event.type !== 'Applied' || event.object.name === NODE)), [
+      'Snapshot node-1',
+      'Applied node-1',
+      'Deleted node-1',
+    ]);
+    assert.ok(told(events).includes('Applied node-2'));
+    close();
+  });
+
+  rule('a watch of one name tells of that name alone', async (world) => {
+    await world.applyNode(NODE);
+    await world.applyNode('node-2' as NodeName);
+    const { events, close } = await watching(world, 'Node', { name: 'node-2' });
+    await world.deleteNode(NODE);
+    await world.deleteNode('node-2' as NodeName);
+    await eventually(world, 'two events', () => events.length >= 2);
+    await waitForNothing(world);
+    assert.deepEqual(told(events), ['Snapshot node-2', 'Deleted node-2']);
+    close();
+  });
+
+  rule("a watch of a node's pods tells of a pod from its binding on", async (world) => {
+    await world.applyPod({ namespace: 'default', name: 'here', nodeName: NODE });
+    await world.applyPod({ namespace: 'default', name: 'there', nodeName: 'node-2' as NodeName });
+    const { events, close } = await watching(world, 'Pod', { nodeName: NODE });
+    await world.applyPod({ namespace: 'default', name: 'later' });
+    await waitForNothing(world);
+    await world.applyPod({ namespace: 'default', name: 'later', nodeName: NODE });
+    await eventually(world, 'the binding', () => events.length >= 2);
+    await world.deletePod({ namespace: 'default', name: 'later' });
+    await eventually(world, 'the deletion', () => events.length >= 3);
+    assert.deepEqual(told(events), ['Snapshot here', 'Applied later', 'Deleted later']);
+    close();
+  });
+
+  rule('an event carries the object as it was read by anybody at that time', async (world) => {
+    const { events, close } = await watching(world, 'NodeNetwork');
+    const record = await createNodeNetwork(world);
+    const updated = value(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }));
+    await eventually(world, 'the newest version', () => {
+      const last = events.at(-1);
+      return last?.type === 'Applied' && last.object.resourceVersion === updated.resourceVersion;
+    });
+    assert.deepEqual(events.at(-1), { type: 'Applied', object: updated });
+    close();
+  });
+
+  rule('a closed watch tells nothing more', async (world) => {
+    const { events, close } = await watching(world, 'Node');
+    close();
+    await world.applyNode(NODE);
+    await waitForNothing(world);
+    assert.deepEqual(told(events), ['Snapshot']);
+  });
+}
