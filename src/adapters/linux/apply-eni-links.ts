@@ -36,7 +36,7 @@ export function applyEniLinks(host: HostNamespace, desired: HostDatapath, change
 function checkEniLink(eni: DesiredEniLink, link: Link | undefined): asserts link is Link {
   const step = `set up ENI link ${eni.link}`;
   if (link === undefined) throw new KernelRefusal(step, 'ENODEV', `no link ${eni.link} (for MAC ${eni.mac})`);
-  if (link.mac !== eni.mac) {
+  if (link.mac !== eni.mac.toLowerCase()) {
     throw new KernelRefusal(
       step,
       'ENODEV',

@@ -1,11 +1,12 @@
-// NetworkStack over the Linux kernel, for any number of host namespaces: two Workers do the work of them all.
+// NetworkStack over the Linux kernel, for any number of host namespaces: the same three Workers serve them all.
 
-import type { HostDatapath } from '../../domain/datapath/host-datapath.ts';
-import type { PodDatapath } from '../../domain/datapath/pod-datapath.ts';
-import type { LinkView, NetworkStack, PodLinkView, StackOutcome } from '../../ports/network-stack.ts';
+import type { Subscription } from '../../ports/cluster.ts';
+import type { NetworkStack, StackOutcome } from '../../ports/network-stack.ts';
 import { done } from '../../ports/outcome.ts';
+import { type ChangeWatch, createChangeWatch } from './change-watch.ts';
+import { createTurns } from './turns.ts';
 import { startWorker, type WorkerClient } from './worker-client.ts';
-import type { PodRemoval, StackAddress, StackOperation, StackOperations } from './worker-messages.ts';
+import type { StackAddress, StackOperation, StackOperations } from './worker-messages.ts';
 
 export interface LinuxStacks {
   /**
@@ -17,34 +18,40 @@ export interface LinuxStacks {
   close(): Promise<void>;
 }
 
+interface StackParts {
+  readonly stack: StackAddress;
+  readonly wiring: WorkerClient;
+  readonly upkeep: WorkerClient;
+  readonly watch: ChangeWatch;
+}
+
 /**
  * Starts the Workers. Deleting a veth blocks its thread for 16 to 24 ms in the kernel, so deletions, and with them the
- * host's own upkeep, have a Worker to themselves: making a pod never waits for unmaking one.
+ * host's own upkeep, have a Worker to themselves: making a pod never waits for unmaking one. The third, for
+ * notifications, starts with the first `onChange`.
  */
 export function createLinuxStacks(): LinuxStacks {
   const wiring = startWorker('stack-worker');
   const upkeep = startWorker('stack-worker');
+  const watch = createChangeWatch();
   const stacks: NetworkStack[] = [];
   return {
     open: ({ netnsPath }) => {
-      const stack = openStack({ wiring, upkeep, stack: { stackId: stacks.length, netnsPath } });
-      stacks.push(stack);
-      return stack;
+      const opened = openStack({ wiring, upkeep, watch, stack: { stackId: stacks.length, netnsPath } });
+      stacks.push(opened);
+      return opened;
     },
     close: async () => {
       await Promise.all(stacks.map((stack) => stack.close()));
-      await Promise.all([wiring.close(), upkeep.close()]);
+      await Promise.all([wiring.close(), upkeep.close(), watch.close()]);
     },
   };
 }
 
-function openStack(parts: {
-  readonly wiring: WorkerClient;
-  readonly upkeep: WorkerClient;
-  readonly stack: StackAddress;
-}): NetworkStack {
-  const { wiring, upkeep, stack } = parts;
+function openStack({ stack, wiring, upkeep, watch }: StackParts): NetworkStack {
+  // Two Workers must not make and unmake one link at once.
   const inTurn = createTurns();
+  const subscriptions = new Set<Subscription>();
   const ask = async <Name extends StackOperation>(
     worker: WorkerClient,
     operation: Name,
@@ -54,19 +61,19 @@ function openStack(parts: {
     (await worker.ask({ stack, operation, input })) as StackOutcome<StackOperations[Name]['output']>;
 
   return {
-    listLinks: (): Promise<StackOutcome<readonly LinkView[]>> => ask(wiring, 'listLinks', null),
-    applyHost: (desired: HostDatapath): Promise<StackOutcome<readonly string[]>> =>
-      ask(upkeep, 'applyHost', desired),
-    wirePod: (pod: PodDatapath): Promise<StackOutcome<void>> =>
-      inTurn(pod.hostLink, async () => withoutValue(await ask(wiring, 'wirePod', pod))),
-    unwirePod: (pod: PodRemoval): Promise<StackOutcome<void>> =>
-      inTurn(pod.hostLink, async () => withoutValue(await ask(upkeep, 'unwirePod', pod))),
-    inspectPod: (pod: PodDatapath): Promise<StackOutcome<readonly string[]>> =>
-      ask(wiring, 'inspectPod', pod),
-    listPodLinks: (vethPrefix: string): Promise<StackOutcome<readonly PodLinkView[]>> =>
-      ask(wiring, 'listPodLinks', vethPrefix),
-    onChange: () => ({ close: () => {} }),
-    close: async (): Promise<void> => {
+    listLinks: () => ask(wiring, 'listLinks', null),
+    applyHost: (desired) => ask(upkeep, 'applyHost', desired),
+    wirePod: (pod) => inTurn(pod.hostLink, async () => withoutValue(await ask(wiring, 'wirePod', pod))),
+    unwirePod: (pod) => inTurn(pod.hostLink, async () => withoutValue(await ask(upkeep, 'unwirePod', pod))),
+    inspectPod: (pod) => ask(wiring, 'inspectPod', pod),
+    listPodLinks: (vethPrefix) => ask(wiring, 'listPodLinks', vethPrefix),
+    onChange: (notify) => {
+      const subscription = watch.subscribe(stack, notify);
+      subscriptions.add(subscription);
+      return subscription;
+    },
+    close: async () => {
+      for (const subscription of subscriptions) subscription.close();
       await Promise.all([ask(wiring, 'closeStack', null), ask(upkeep, 'closeStack', null)]);
     },
   };
@@ -74,18 +81,3 @@ function openStack(parts: {
 
 const withoutValue = (outcome: StackOutcome<null>): StackOutcome<void> =>
   outcome.kind === 'ok' ? done(undefined) : outcome;
-
-/** Runs effects on one name one after the other, in the order of calls: two Workers must not make and unmake one link at once. */
-function createTurns(): <T>(name: string, run: () => Promise<T>) => Promise<T> {
-  const last = new Map<string, Promise<unknown>>();
-  return async (name, run) => {
-    const before = last.get(name);
-    const turn = before === undefined ? run() : before.then(run, run);
-    last.set(name, turn);
-    try {
-      return await turn;
-    } finally {
-      if (last.get(name) === turn) last.delete(name);
-    }
-  };
-}

@@ -61,7 +61,7 @@ function addPodVeth(host: HostNamespace, pod: PodDatapath, podNamespaceFd: numbe
     request(host.netlink, [addVeth({ ...pod, podNamespaceFd })]);
     return true;
   };
-  const added = unless(['EEXIST'], add);
+  const added = withHint(`is ${pod.netnsPath} a network namespace?`, () => unless(['EEXIST'], add));
   if (added === undefined) {
     // EEXIST does not say which of the two names is taken. Whoever holds the host's belongs to an old sandbox.
     if (!removeVeth(host, pod.hostLink)) {
@@ -74,6 +74,16 @@ function addPodVeth(host: HostNamespace, pod: PodDatapath, podNamespaceFd: numbe
     add();
   }
   return getLink(host.netlink, pod.hostLink);
+}
+
+/** The kernel says no more than EINVAL of a descriptor that is no network namespace. */
+function withHint<T>(hint: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof KernelRefusal) || error.errno !== 'EINVAL' || error.detail !== '') throw error;
+    throw new KernelRefusal(error.step, error.errno, hint);
+  }
 }
 
 function deleteIfThere(host: HostNamespace, link: Link): void {

@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import { failed, type Outcome, unknown } from '../../ports/outcome.ts';
 import type { KernelFailure } from './kernel-refusal.ts';
-import type { WorkerReply } from './worker-messages.ts';
+import type { ChangeNotice, WorkerReply } from './worker-messages.ts';
 
 export interface WorkerClient {
   /** `message` is sent with a `requestId` of its own; the Worker answers `{ requestId, outcome }`. */
@@ -12,8 +12,11 @@ export interface WorkerClient {
   close(): Promise<void>;
 }
 
-/** Starts the Worker whose code is `file` in this folder (without suffix: sources are .ts, a bundle's files .js). */
-export function startWorker(file: string): WorkerClient {
+/**
+ * Starts the Worker whose code is `file` in this folder (without suffix: sources are .ts, a bundle's files .js).
+ * `onNotice` hears what it sends unasked.
+ */
+export function startWorker(file: string, onNotice: (notice: ChangeNotice) => void = () => {}): WorkerClient {
   const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   const worker = new Worker(new URL(`./${file}${suffix}`, import.meta.url), { execArgv: [], name: file });
   const waiting = new Map<number, (outcome: Outcome<unknown, KernelFailure>) => void>();
@@ -25,9 +28,13 @@ export function startWorker(file: string): WorkerClient {
     for (const answer of waiting.values()) answer(unknown(cause));
     waiting.clear();
   };
-  worker.on('message', ({ requestId, outcome }: WorkerReply) => {
-    waiting.get(requestId)?.(outcome);
-    waiting.delete(requestId);
+  worker.on('message', (message: WorkerReply | ChangeNotice) => {
+    if ('changedStackId' in message) {
+      onNotice(message);
+      return;
+    }
+    waiting.get(message.requestId)?.(message.outcome);
+    waiting.delete(message.requestId);
   });
   worker.on('error', (error) => {
     end(`Worker ${file} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

@@ -64,6 +64,17 @@ export type SocketRequest = {
   };
 }[keyof SocketOperations];
 
+export interface WatchRequest {
+  readonly requestId: number;
+  readonly stack: StackAddress;
+  readonly operation: 'watch' | 'unwatch';
+}
+
+/** Sent unasked. */
+export interface ChangeNotice {
+  readonly changedStackId: number;
+}
+
 export interface WorkerReply {
   readonly requestId: number;
   readonly outcome: Outcome<unknown, KernelFailure>;
