@@ -27,7 +27,6 @@ export interface Places {
 export interface Ground {
   readonly lab: Lab;
   readonly packets: Packets;
-  readonly places: Places;
 }
 
 /** A connection in the lab takes well under a millisecond; this leaves room for one lost SYN (repeated after 1 s). */
@@ -50,7 +49,8 @@ const showTarget = ({ endpoint, port }: Destination): string =>
   `${showEndpoint(endpoint)}${port === DEFAULT_PORT ? '' : ` port ${port}`}`;
 
 export async function sightReach(ground: Ground, want: CheckOf<'reach'>): Promise<Sighting> {
-  const { places, packets } = ground;
+  const { packets } = ground;
+  const { places } = ground.lab;
   const seenAs = want.seenAs === 'self' ? want.from : want.seenAs;
   const wanted = seenAs === undefined ? undefined : places.spot(seenAs)?.address;
   const as = seenAs === undefined ? '' : `, seen as ${showEndpoint(seenAs)} (${wanted ?? 'no address yet'})`;
@@ -104,7 +104,8 @@ export async function sightReachAmong(ground: Ground, want: CheckOf<'reachAmong'
 }
 
 export async function sightBlocked(ground: Ground, want: CheckOf<'blocked'>): Promise<Sighting> {
-  const { places, packets } = ground;
+  const { packets } = ground;
+  const { places } = ground.lab;
   const expected = `no answer to ${showEndpoint(want.from)} from ${showTarget(want.to)}`;
   const from = places.spot(want.from);
   const to = places.target(want.to);
@@ -118,7 +119,8 @@ export async function sightBlocked(ground: Ground, want: CheckOf<'blocked'>): Pr
 }
 
 export async function sightSpoofing(ground: Ground, want: CheckOf<'spoofing'>): Promise<Sighting> {
-  const { places, packets } = ground;
+  const { packets } = ground;
+  const { places } = ground.lab;
   const from = places.spot({ kind: 'Pod', pod: want.from });
   const as = places.spot({ kind: 'Pod', pod: want.as });
   const to = places.target({ endpoint: { kind: 'Pod', pod: want.to }, port: DEFAULT_PORT });

@@ -15,7 +15,6 @@ import {
 } from './check-objects.ts';
 import {
   type Ground,
-  type Places,
   sightAlive,
   sightBlocked,
   sightReach,
@@ -34,20 +33,20 @@ const POLL_MS = 100;
 const EVENTS_SHOWN_MAX = 3;
 
 /** Looks again and again; the verdict is of the last look. */
-export async function judge(lab: Lab, places: Places, expectation: Expectation): Promise<ReportLine> {
+export async function judge(lab: Lab, expectation: Expectation): Promise<ReportLine> {
   const { title, check, withinMs, holdsForMs } = expectation;
   if (PACKET_CHECKS.has(check.kind) && lab.packets === undefined)
     return { title, verdict: 'NotRun', seen: 'no network namespaces', facts: [] };
   const startedAt = lab.clock.now();
-  let sighting = await look(lab, places, check);
+  let sighting = await look(lab, check);
   while (!sighting.held && lab.clock.now() - startedAt < withinMs) {
     await lab.clock.sleep(POLL_MS, 'expectation');
-    sighting = await look(lab, places, check);
+    sighting = await look(lab, check);
   }
   const heldAt = lab.clock.now();
   while (sighting.held && lab.clock.now() - heldAt < holdsForMs) {
     await lab.clock.sleep(POLL_MS, 'expectation holds');
-    sighting = await look(lab, places, check);
+    sighting = await look(lab, check);
   }
   if (sighting.held) return { title, verdict: 'Held', seen: sighting.seen, facts: [] };
   const waited = `after ${((lab.clock.now() - startedAt) / 1000).toFixed(1)} s`;
@@ -60,7 +59,7 @@ export async function judge(lab: Lab, places: Places, expectation: Expectation):
   };
 }
 
-function look(lab: Lab, places: Places, check: Check): Sighting | Promise<Sighting> {
+function look(lab: Lab, check: Check): Sighting | Promise<Sighting> {
   switch (check.kind) {
     case 'selection':
       return sightSelection(lab, check.want);
@@ -85,15 +84,15 @@ function look(lab: Lab, places: Places, check: Check): Sighting | Promise<Sighti
     case 'blocked':
     case 'spoofing':
     case 'alive':
-      return lookAtPackets(lab, places, check);
+      return lookAtPackets(lab, check);
   }
 }
 
 type PacketCheck = Extract<Check, { kind: 'reach' | 'reachAmong' | 'blocked' | 'spoofing' | 'alive' }>;
 
-function lookAtPackets(lab: Lab, places: Places, check: PacketCheck): Sighting | Promise<Sighting> {
+function lookAtPackets(lab: Lab, check: PacketCheck): Sighting | Promise<Sighting> {
   if (lab.packets === undefined) return { held: false, seen: 'no network namespaces', expected: check.kind };
-  const ground: Ground = { lab, packets: lab.packets, places };
+  const ground: Ground = { lab, packets: lab.packets };
   switch (check.kind) {
     case 'reach':
       return sightReach(ground, check.want);

@@ -6,6 +6,7 @@ import type { SimCluster } from '../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../ec2/sim-ec2.ts';
 import type { Kubelet, PodState } from './kubelet.ts';
 import type { Packets } from './packets.ts';
+import type { Places } from './check-packets.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface LabNode {
@@ -14,8 +15,9 @@ export interface LabNode {
   /** Path of the node's network namespace; absent in memory. */
   readonly netnsPath?: string;
   readonly kubelet: Kubelet;
-  /** Ends the agent as a crash would, and starts it again over the same journal. */
+  /** Ends the agent and starts it again over the same journal. */
   restartAgent(): Promise<void>;
+  /** Ends kubelet and agent; pods stay as they are. */
   stop(): Promise<void>;
 }
 
@@ -27,9 +29,12 @@ export interface Lab {
   readonly nodes: ReadonlyMap<string, LabNode>;
   /** Absent where there are no network namespaces. */
   readonly packets?: Packets;
+  readonly places: Places;
   launchNode(name: string): Promise<LabNode>;
   /** Stops the controller and starts one with the scenario's settings and `changes` on top. */
   restartController(changes: Readonly<Record<string, string>>): Promise<void>;
+  /** Stops everything in the reverse order of its start, and removes what was made. */
+  close(): Promise<void>;
 }
 
 /** The pod as its node's kubelet has it; of a pod that is deleted, as the last kubelet had it. */

@@ -109,6 +109,11 @@ suite('a scenario file', () => {
     );
   });
 
+  test('may have settings of the AWS CNI that Eniwhere does not read', () => {
+    const { settings } = read(WORLD.replace('WARM_ENI_TARGET: 1', 'AWS_VPC_K8S_CNI_LOGLEVEL: DEBUG'));
+    assert.equal(settings['AWS_VPC_K8S_CNI_LOGLEVEL'], 'DEBUG');
+  });
+
   test('may carry an ENIConfig whose spec cannot work: what Eniwhere says of it is what the scenario shows', () => {
     const scenario = read(
       `${WORLD}---\n{ apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: bad }, spec: {} }\n`,
@@ -211,6 +216,21 @@ suite('a mistake in a scenario file is told with its line and column', () => {
       'a setting that is a list',
       replaced('WARM_ENI_TARGET: 1', 'WARM_ENI_TARGET: [1]'),
       'x.yaml:14:30: settings.WARM_ENI_TARGET: a setting is a text, a number or a boolean',
+    ],
+    [
+      'a setting that the controller refuses',
+      replaced('AWS_VPC_K8S_CNI_EXTERNALSNAT: true', 'AWS_VPC_K8S_CNI_EXTERNALSNAT: maybe'),
+      'x.yaml:14:63: AWS_VPC_K8S_CNI_EXTERNALSNAT="maybe": expected true or false',
+    ],
+    [
+      'a mistyped setting',
+      replaced('WARM_ENI_TARGET', 'WARM_ENI_TARGETS'),
+      'x.yaml:14:31: unknown setting "WARM_ENI_TARGETS"; did you mean "WARM_ENI_TARGET"?',
+    ],
+    [
+      'a bad setting in a step',
+      steps('  - restartController: { settings: { WARM_IP_TARGET: many } }'),
+      'x.yaml:24:54: WARM_IP_TARGET="many": expected a whole number from 0 to',
     ],
     [
       'an ENIConfig of another kind',

@@ -2,7 +2,6 @@
 
 import { assert } from '../../domain/result.ts';
 import type { EniConfigManifest } from '../../protocol/crd/eni-config.ts';
-import type { Places } from './check-packets.ts';
 import { type Lab, livingPods } from './lab.ts';
 import { subnetOf } from './scenario.ts';
 import { matchPods, showEndpoint, showPod } from './schema-words.ts';
@@ -10,11 +9,7 @@ import { listed } from './sighting.ts';
 import type { Action, ActionOf } from './step-schema.ts';
 
 /** Does the action and answers what was done, for the report. `section` is the caller's. */
-export async function perform(
-  lab: Lab,
-  places: Places,
-  action: Exclude<Action, { verb: 'section' }>,
-): Promise<string> {
+export async function perform(lab: Lab, action: Exclude<Action, { verb: 'section' }>): Promise<string> {
   switch (action.verb) {
     case 'wait':
       await lab.clock.sleep(action.request, 'scenario waits');
@@ -51,10 +46,11 @@ export async function perform(
     case 'freeAddresses': {
       const subnet = subnetOf(lab.scenario, action.request.subnet);
       const freed = lab.ec2.admin.vacateAddresses(subnet.id, action.request.count);
-      return `others give back ${freed.ok ? freed.value : 0} addresses of ${subnet.name}`;
+      const count = freed.ok ? freed.value : 0;
+      return `others give back ${count} ${count === 1 ? 'address' : 'addresses'} of ${subnet.name}`;
     }
     case 'openConnection':
-      return openConnection(lab, places, action.request);
+      return openConnection(lab, action.request);
   }
 }
 
@@ -95,15 +91,11 @@ function occupyAddresses(lab: Lab, { subnet: ref, leaveFree }: ActionOf<'occupyA
   return `others take ${taken.ok ? taken.value : 0} addresses of ${subnet.name}, ${left} are free`;
 }
 
-async function openConnection(
-  lab: Lab,
-  places: Places,
-  request: ActionOf<'openConnection'>,
-): Promise<string> {
+async function openConnection(lab: Lab, request: ActionOf<'openConnection'>): Promise<string> {
   const text = `open connection "${request.name}" from ${showEndpoint(request.from)} to ${showEndpoint(request.to.endpoint)}`;
   if (lab.packets === undefined) return `${text}: not done, no network namespaces`;
-  const from = places.spot(request.from);
-  const to = places.target(request.to);
+  const from = lab.places.spot(request.from);
+  const to = lab.places.target(request.to);
   if (from === undefined || to === undefined) return `${text}: failed, an endpoint has no address yet`;
   const opened = await lab.packets.open(request.name, from, to);
   if (opened.kind === 'ok') return text;

@@ -83,11 +83,21 @@ function renderLines(event: RunEvent, palette: Palette): readonly string[] {
   }
 }
 
+/** Characters of a line of a report; what was seen goes below its title when both are longer. */
+const LINE_LENGTH_MAX = 110;
+/** Longer sightings of a tick (an Event's whole text) are cut: the point was that it is there. */
+const SEEN_LENGTH_MAX = 220;
+
+const cut = (text: string): string =>
+  text.length <= SEEN_LENGTH_MAX ? text : `${text.slice(0, SEEN_LENGTH_MAX - 3)}...`;
+
 function renderLine(line: ReportLine, palette: Palette): readonly string[] {
   const seen = line.seen === '' ? '' : palette.quiet(`  ${line.seen}`);
   switch (line.verdict) {
     case 'Held':
-      return [`  ${palette.good('✓')} ${line.title}${seen}`];
+      if (line.title.length + line.seen.length <= LINE_LENGTH_MAX)
+        return [`  ${palette.good('✓')} ${line.title}${seen}`];
+      return [`  ${palette.good('✓')} ${line.title}`, `      ${palette.quiet(cut(line.seen))}`];
     case 'NotRun':
       return [`  - ${line.title}${palette.quiet(`  not run: ${line.seen}`)}`];
     case 'Broken':

@@ -1,6 +1,5 @@
 // Plays a scenario's steps in their order, tells each, and sums up.
 
-import type { Places } from './check-packets.ts';
 import { judge } from './judge.ts';
 import type { Lab } from './lab.ts';
 import { perform } from './perform.ts';
@@ -13,23 +12,19 @@ export interface TimelineResult {
 }
 
 /** Plays every step, also after a cross: one mistake often explains the next. */
-export async function runTimeline(
-  lab: Lab,
-  places: Places,
-  tell: (event: RunEvent) => void,
-): Promise<TimelineResult> {
+export async function runTimeline(lab: Lab, tell: (event: RunEvent) => void): Promise<TimelineResult> {
   const startedAt = lab.clock.now();
   const atMs = (): number => lab.clock.now() - startedAt;
   const counts: Record<Verdict, number> = { Held: 0, Broken: 0, NotRun: 0 };
   for (const step of lab.scenario.steps) {
     if (step.kind === 'Expectation') {
-      const line = await judge(lab, places, step.expectation);
+      const line = await judge(lab, step.expectation);
       counts[line.verdict] += 1;
       tell({ kind: 'Line', line, atMs: atMs() });
     } else if (step.action.verb === 'section') {
       tell({ kind: 'Section', title: step.action.request });
     } else {
-      tell({ kind: 'Did', text: await perform(lab, places, step.action), atMs: atMs() });
+      tell({ kind: 'Did', text: await perform(lab, step.action), atMs: atMs() });
     }
   }
   return { counts, nodes: [...lab.nodes.keys()].map((name) => summarise(lab, name)), tookMs: atMs() };

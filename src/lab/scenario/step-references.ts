@@ -3,6 +3,7 @@
 import type { PodKey } from '../../domain/ids.ts';
 import { type Check, SELECTION_WORDS } from './check-schema.ts';
 import { checkGroup, checkSubnet, type Complain, oneOf } from './reference-words.ts';
+import { checkSettings } from './settings-references.ts';
 import type { Scenario } from './scenario.ts';
 import { type Endpoint, matchPods, type PodPattern, showPod } from './schema-words.ts';
 import type { Action } from './step-schema.ts';
@@ -44,8 +45,11 @@ function checkAction(moment: Moment, action: Action): void {
   switch (action.verb) {
     case 'section':
     case 'wait':
-    case 'restartController':
       return;
+    case 'restartController':
+      return checkSettings({ ...moment.scenario.settings, ...action.request.settings }, (path, message) =>
+        complain([verb, 'settings', ...path], message),
+      );
     case 'launchNode':
       if (existing.nodes.has(action.request)) complain([verb], `node ${action.request} is already launched`);
       else if (!scenario.nodes.some(({ name }) => name === action.request))

@@ -10,10 +10,12 @@ import {
 import { INSTANCE_TYPES } from './instance-types.ts';
 import { checkGroup, checkSubnet, type Complain, oneOf } from './reference-words.ts';
 import type { Scenario } from './scenario.ts';
+import { checkSettings } from './settings-references.ts';
 
 export function checkWorld(scenario: Scenario, complain: Complain): void {
   checkVpc(scenario, complain);
   checkNodes(scenario, complain);
+  checkSettings(scenario.settings, (path, message) => complain(['settings', ...path], message));
   checkUnique(
     scenario.eniConfigs.map(({ name }) => name),
     (index, name) => complain(['eniConfigs', index], `a second ENIConfig named "${name}"`),

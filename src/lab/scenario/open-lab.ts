@@ -1,0 +1,74 @@
+// A lab that is up, and the clock that moves it: real time over namespaces, virtual time in memory.
+
+import type { Clock } from '../../ports/clock.ts';
+import type { Journal } from '../../ports/journal.ts';
+import type { Log } from '../../ports/log.ts';
+import { createMemoryJournal, type MemoryJournal } from '../journal/memory-journal.ts';
+import { createKernel, type Kernel } from '../kernel/kernel.ts';
+import type { Lab } from './lab.ts';
+import { createMemoryNetwork } from './memory-network.ts';
+import type { Scenario } from './scenario.ts';
+import { startLab } from './start-lab.ts';
+
+export interface OpenLab {
+  readonly lab: Lab;
+  /** In words, for the head of the report. */
+  readonly network: string;
+  readonly virtualTime: boolean;
+  /** Awaits work of the lab; under virtual time nothing moves but in here. */
+  drive<T>(work: Promise<T>): Promise<T>;
+}
+
+export interface MemoryLabDeps {
+  /** The same seed gives the same run. */
+  readonly seed: number;
+  readonly log: Log;
+  /** Why there are no packets, for the head of the report. */
+  readonly why: string;
+  /** One macrotask turn. */
+  readonly drain: () => Promise<void>;
+}
+
+/** Opens the scenario in memory, under a virtual clock: it takes no longer than its computing. */
+export async function openMemoryLab(scenario: Scenario, deps: MemoryLabDeps): Promise<OpenLab> {
+  const kernel = createKernel({ seed: deps.seed });
+  const clock = kernel.clock('lab');
+  const drive = <T>(work: Promise<T>): Promise<T> => driveKernel(kernel, deps.drain, work);
+  const lab = await drive(
+    startLab(scenario, {
+      clock,
+      random: kernel.random,
+      log: deps.log,
+      journalOf: memoryJournals(clock),
+      networkOn: ({ ec2 }) => Promise.resolve(createMemoryNetwork({ ec2, clock })),
+    }),
+  );
+  return { lab, network: `in memory (${deps.why}); packet lines are not run`, virtualTime: true, drive };
+}
+
+function memoryJournals(clock: Clock): (node: string) => Journal {
+  const journals = new Map<string, MemoryJournal>();
+  return (node) => {
+    const journal = journals.get(node) ?? createMemoryJournal();
+    journals.set(node, journal);
+    return journal.open(clock);
+  };
+}
+
+/** Virtual time that one piece of work may take, milliseconds: a scenario's steps are bounded, so it never does. */
+const WORK_MS_MAX = 24 * 3_600_000;
+
+async function driveKernel<T>(kernel: Kernel, drain: () => Promise<void>, work: Promise<T>): Promise<T> {
+  let settled = false;
+  const done = work.finally(() => {
+    settled = true;
+  });
+  // The kernel is what moves the work, so its failure is awaited below and must not count as unhandled here.
+  done.catch(() => {});
+  await drain();
+  if (!settled) {
+    const end = await kernel.run({ untilMs: kernel.now() + WORK_MS_MAX, drain, stopWhen: () => settled });
+    if (!settled) throw new Error(`the lab stands still: ${JSON.stringify(end)}`);
+  }
+  return done;
+}
