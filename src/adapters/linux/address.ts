@@ -69,6 +69,8 @@ export const deleteAddress = (address: LinkAddress, link: string): NetlinkMessag
   body: Buffer.concat([
     addressHeader(addressFamilyOf(familyOf(address.ip)), address.prefixLength, address.linkIndex),
     attribute(IFA_LOCAL, bytesOfIp(address.ip)),
+    // Without this one, the kernel would not look at the prefix length.
+    attribute(IFA_ADDRESS, bytesOfIp(address.ip)),
   ]),
 });
 

@@ -91,13 +91,7 @@ const HARDWARE_LINK_MAX = 1000;
 export function createMemoryKernel(): MemoryKernel {
   const namespaces = new Map<string, MemoryNamespace>();
   const subscribers = new Set<() => void>();
-  const host: MemoryHost = {
-    links: [loopback()],
-    routes: [],
-    rules: [],
-    sysctls: new Map(),
-    nftTables: new Map(),
-  };
+  const host = emptyHost();
   let lastIndex = 1;
   const nextLinkIndex = (): number => {
     lastIndex += 1;
@@ -136,7 +130,7 @@ export function createMemoryKernel(): MemoryKernel {
       if (namespace === undefined) return false;
       namespaces.delete(netnsPath);
       for (const { hostLink } of namespace.links) dropLink(host, hostLink);
-      if (namespace.links.length > 0) changed();
+      changed();
       return true;
     },
     edit: (change) => {
@@ -149,20 +143,19 @@ export function createMemoryKernel(): MemoryKernel {
     },
     reboot: () => {
       namespaces.clear();
-      host.links = [
-        loopback(),
-        ...host.links
-          .filter(({ kind }) => kind === 'hardware')
-          .map(({ name, mac }) => hardware({ index: nextLinkIndex(), name, mac })),
-      ];
-      host.routes = [];
-      host.rules = [];
-      host.sysctls.clear();
-      host.nftTables.clear();
+      resetToHardware(host, nextLinkIndex);
       changed();
     },
   };
 }
+
+const emptyHost = (): MemoryHost => ({
+  links: [loopback()],
+  routes: [],
+  rules: [],
+  sysctls: new Map(),
+  nftTables: new Map(),
+});
 
 const loopback = (): MemoryLink => ({
   index: 1,
@@ -181,6 +174,12 @@ const hardware = (link: Pick<MemoryLink, 'index' | 'name' | 'mac'>): MemoryLink 
   kind: 'hardware',
   addresses: [],
 });
+
+function resetToHardware(host: MemoryHost, nextLinkIndex: () => number): void {
+  const links = host.links.filter(({ kind }) => kind === 'hardware');
+  Object.assign(host, emptyHost());
+  for (const { name, mac } of links) host.links.push(hardware({ index: nextLinkIndex(), name, mac }));
+}
 
 function freeName(host: MemoryHost): string {
   for (let number = 0; number < HARDWARE_LINK_MAX; number++) {
