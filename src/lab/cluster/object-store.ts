@@ -61,81 +61,93 @@ function specOf(kind: Kind, object: KindMap[Kind]): unknown {
   }
 }
 
+/** What the store is made of. */
+interface Etcd {
+  /** name -> object, by kind */
+  readonly objects: { readonly [K in Kind]: Map<string, KindMap[K]> };
+  readonly listeners: Set<(change: AnyStoreChange) => void>;
+  revision: number;
+}
+
 export function createObjectStore(random: Random): ObjectStore {
-  // name -> object, by kind
-  const objects: { readonly [K in Kind]: Map<string, KindMap[K]> } = {
-    Node: new Map(),
-    Pod: new Map(),
-    EniConfig: new Map(),
-    NodeNetwork: new Map(),
+  const etcd: Etcd = {
+    objects: { Node: new Map(), Pod: new Map(), EniConfig: new Map(), NodeNetwork: new Map() },
+    listeners: new Set(),
+    revision: 0,
   };
-  const listeners = new Set<(change: AnyStoreChange) => void>();
-  let revision = 0;
-
-  const mapOf = <K extends Kind>(kind: K): Map<string, KindMap[K]> => objects[kind];
-  const nextRevision = (): string => {
-    revision += 1;
-    return String(revision);
-  };
-  const emit = <K extends Kind>(change: StoreChange<K>): void => {
-    for (const notify of listeners) notify(change as unknown as AnyStoreChange);
-  };
-  const existing = <K extends Kind>(kind: K, name: string): KindMap[K] => {
-    const object = mapOf(kind).get(name);
-    assert(object !== undefined, `${kind} ${name} is changed while it is there`);
-    return object;
-  };
-  const replace = <K extends Kind>(kind: K, before: KindMap[K], after: KindMap[K]): KindMap[K] => {
-    const isNewSpec = !isSameValue(specOf(kind, before), specOf(kind, after));
-    const object: KindMap[K] = {
-      ...after,
-      uid: before.uid,
-      generation: before.generation + (isNewSpec ? 1 : 0),
-      resourceVersion: nextRevision(),
-    };
-    mapOf(kind).set(objectName(kind, object), object);
-    emit({ kind, type: 'Applied', object, before });
-    return object;
-  };
-
   return {
-    get: (kind, name) => mapOf(kind).get(name),
-    list: (kind) => [...mapOf(kind).values()],
-    create: (kind, fields) => {
-      const name = objectName(kind, fields);
-      assert(!mapOf(kind).has(name), `${kind} ${name} is created while it is not there`);
-      const object = {
-        ...fields,
-        uid: newUid(random),
-        resourceVersion: nextRevision(),
-        generation: 1,
-        deleting: false,
-      } as unknown as KindMap[typeof kind];
-      mapOf(kind).set(name, object);
-      emit({ kind, type: 'Applied', object, before: undefined });
-      return object;
-    },
+    get: (kind, name) => mapOf(etcd, kind).get(name),
+    list: (kind) => [...mapOf(etcd, kind).values()],
+    create: (kind, fields) => createObject(etcd, { kind, fields, uid: newUid(random) }),
     update: (kind, name, change) => {
-      const before = existing(kind, name);
+      const before = existing(etcd, kind, name);
       const after = change(before);
-      return isSameValue(before, after) ? before : replace(kind, before, after);
+      return isSameValue(before, after) ? before : replaceObject(etcd, { kind, before, after });
     },
     touch: (kind, name) => {
-      const before = existing(kind, name);
-      replace(kind, before, before);
+      const before = existing(etcd, kind, name);
+      replaceObject(etcd, { kind, before, after: before });
     },
-    delete: (kind, name) => {
-      const before = mapOf(kind).get(name);
-      if (before === undefined) return false;
-      mapOf(kind).delete(name);
-      emit({ kind, type: 'Deleted', object: { ...before, resourceVersion: nextRevision() }, before });
-      return true;
-    },
+    delete: (kind, name) => deleteObject(etcd, kind, name),
     onChange: (notify) => {
-      listeners.add(notify);
-      return { close: () => listeners.delete(notify) };
+      etcd.listeners.add(notify);
+      return { close: () => etcd.listeners.delete(notify) };
     },
   };
+}
+
+const mapOf = <K extends Kind>(etcd: Etcd, kind: K): Map<string, KindMap[K]> => etcd.objects[kind];
+
+function existing<K extends Kind>(etcd: Etcd, kind: K, name: string): KindMap[K] {
+  const object = mapOf(etcd, kind).get(name);
+  assert(object !== undefined, `${kind} ${name} is changed while it is there`);
+  return object;
+}
+
+function nextRevision(etcd: Etcd): string {
+  etcd.revision += 1;
+  return String(etcd.revision);
+}
+
+function emit<K extends Kind>(etcd: Etcd, change: StoreChange<K>): void {
+  for (const notify of etcd.listeners) notify(change as unknown as AnyStoreChange);
+}
+
+function createObject<K extends Kind>(
+  etcd: Etcd,
+  { kind, fields, uid }: { readonly kind: K; readonly fields: NewObject<K>; readonly uid: string },
+): KindMap[K] {
+  const name = objectName(kind, fields);
+  assert(!mapOf(etcd, kind).has(name), `${kind} ${name} is created while it is not there`);
+  const versioning = { uid, resourceVersion: nextRevision(etcd), generation: 1, deleting: false };
+  const object = { ...fields, ...versioning } as unknown as KindMap[K];
+  mapOf(etcd, kind).set(name, object);
+  emit(etcd, { kind, type: 'Applied', object, before: undefined });
+  return object;
+}
+
+function replaceObject<K extends Kind>(
+  etcd: Etcd,
+  { kind, before, after }: { readonly kind: K; readonly before: KindMap[K]; readonly after: KindMap[K] },
+): KindMap[K] {
+  const isNewSpec = !isSameValue(specOf(kind, before), specOf(kind, after));
+  const object: KindMap[K] = {
+    ...after,
+    uid: before.uid,
+    generation: before.generation + (isNewSpec ? 1 : 0),
+    resourceVersion: nextRevision(etcd),
+  };
+  mapOf(etcd, kind).set(objectName(kind, object), object);
+  emit(etcd, { kind, type: 'Applied', object, before });
+  return object;
+}
+
+function deleteObject(etcd: Etcd, kind: Kind, name: string): boolean {
+  const before = mapOf(etcd, kind).get(name);
+  if (before === undefined) return false;
+  mapOf(etcd, kind).delete(name);
+  emit(etcd, { kind, type: 'Deleted', object: { ...before, resourceVersion: nextRevision(etcd) }, before });
+  return true;
 }
 
 function newUid(random: Random): string {

@@ -6,6 +6,7 @@ import type { Kind, KindMap, Subscription, WatchEvent, WatchScope } from '../../
 import type { Random } from '../../ports/random.ts';
 import { chance, drawBetween } from '../kernel/draw.ts';
 import type { ClusterProfile } from './cluster-profile.ts';
+import { createDeliveryQueue } from './delivery-queue.ts';
 import { type ObjectStore, objectName, type StoreChange } from './object-store.ts';
 
 export interface WatchRequest<K extends Kind> {
@@ -33,43 +34,13 @@ export interface Watch extends Subscription {
 /** Undelivered events after which the API server cuts the watch off, as it does with slow clients. */
 const UNDELIVERED_MAX = 1000;
 
-interface Delivery<T> {
-  readonly dueAt: number;
-  readonly event: WatchEvent<T>;
-  /** The object that the event is about; undefined for a snapshot. */
-  readonly name: string | undefined;
-}
-
 export function createWatch<K extends Kind>(
   { store, profile, random, clock, isDown }: WatchContext,
   { kind, scope, onEvent }: WatchRequest<K>,
 ): Watch {
-  type Item = KindMap[K];
-  let queue: Delivery<Item>[] = [];
+  const queue = createDeliveryQueue<KindMap[K]>({ clock, label: `watch:${kind}`, deliver: onEvent });
   let state: 'Listing' | 'Watching' | 'Closed' = 'Listing';
-  let lastDueAt = clock.now();
-  let isArmed = false;
 
-  const arm = (): void => {
-    const next = queue[0];
-    if (next === undefined || isArmed) return;
-    isArmed = true;
-    clock.timer(Math.max(0, next.dueAt - clock.now()), `watch:${kind}`, () => {
-      isArmed = false;
-      deliver();
-    });
-  };
-  const deliver = (): void => {
-    // Closing, or a cut, from within `onEvent` empties the queue.
-    while (queue[0] !== undefined && queue[0].dueAt <= clock.now())
-      onEvent((queue.shift() as Delivery<Item>).event);
-    arm();
-  };
-  const push = (event: WatchEvent<Item>, name: string | undefined, delayMs: number): void => {
-    lastDueAt = Math.max(lastDueAt, clock.now() + delayMs);
-    queue.push({ dueAt: lastDueAt, event, name });
-    arm();
-  };
   const list = (): void => {
     if (state === 'Closed') return;
     if (isDown()) {
@@ -78,7 +49,7 @@ export function createWatch<K extends Kind>(
     }
     state = 'Watching';
     const objects = store.list(kind).filter((object) => isInScope(kind, scope, object));
-    push({ type: 'Snapshot', objects }, undefined, latencyMs(profile(), random));
+    queue.push({ type: 'Snapshot', objects }, undefined, latencyMs(profile(), random));
   };
   const relistLater = (): void => {
     clock.timer(profile().relistMs, `relist:${kind}`, list);
@@ -86,42 +57,40 @@ export function createWatch<K extends Kind>(
   const cut = (): void => {
     if (state !== 'Watching') return;
     state = 'Listing';
-    queue = [];
+    queue.clear();
     relistLater();
+  };
+  const send = (event: WatchEvent<KindMap[K]>, name: string): void => {
+    const { gapOdds, coalesceOdds, duplicateOdds } = profile();
+    if (queue.length() >= UNDELIVERED_MAX || chance(random, gapOdds)) {
+      cut();
+      return;
+    }
+    if (event.type === 'Applied' && chance(random, coalesceOdds)) queue.coalesce(name);
+    queue.push(event, name, eventDelayMs(profile(), random));
+    if (chance(random, duplicateOdds)) queue.push(event, name, 0);
   };
 
   clock.timer(latencyMs(profile(), random), `list:${kind}`, list);
   return {
     hear: (change) => {
       if (state !== 'Watching' || change.kind !== kind) return;
-      const event = eventOf(kind, scope, change as unknown as StoreChange<K>);
-      if (event === undefined) return;
-      const now = profile();
-      if (queue.length >= UNDELIVERED_MAX || chance(random, now.gapOdds)) {
-        cut();
-        return;
-      }
-      const name = objectName(kind, change.object as Item);
-      if (event.type === 'Applied' && chance(random, now.coalesceOdds)) queue = coalesced(queue, name);
-      const delayMs = chance(random, now.watchSlowOdds)
-        ? now.watchSlowMs
-        : drawBetween(random, { min: now.watchDelayMinMs, max: now.watchDelayMaxMs });
-      push(event, name, delayMs);
-      if (chance(random, now.duplicateOdds)) push(event, name, delayMs);
+      const ofKind = change as unknown as StoreChange<K>;
+      const event = eventOf(kind, scope, ofKind);
+      if (event !== undefined) send(event, objectName(kind, ofKind.object));
     },
     cut,
     close: () => {
       state = 'Closed';
-      queue = [];
+      queue.clear();
     },
   };
 }
 
-/** Drops what the newer event of the same object makes superfluous. A deletion never is: the new one may be another object. */
-function coalesced<T>(queue: readonly Delivery<T>[], name: string): Delivery<T>[] {
-  const last = queue.findLastIndex((delivery) => delivery.name === name || delivery.name === undefined);
-  return queue.filter((delivery, index) => index !== last || delivery.event.type !== 'Applied');
-}
+const eventDelayMs = (profile: ClusterProfile, random: Random): number =>
+  chance(random, profile.watchSlowOdds)
+    ? profile.watchSlowMs
+    : drawBetween(random, { min: profile.watchDelayMinMs, max: profile.watchDelayMaxMs });
 
 const latencyMs = (profile: ClusterProfile, random: Random): number =>
   drawBetween(random, { min: profile.latencyMinMs, max: profile.latencyMaxMs });

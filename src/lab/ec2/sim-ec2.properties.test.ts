@@ -1,3 +1,5 @@
+// The simulated EC2 under random lives: its own rules hold, and a seed is a run.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';

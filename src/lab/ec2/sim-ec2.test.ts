@@ -1,3 +1,5 @@
+// The simulated EC2, held to the contract of its port, and its own troubles.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';

@@ -1,3 +1,5 @@
+// The addresses of a subnet: none is lost and none has two holders.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

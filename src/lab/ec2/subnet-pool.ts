@@ -49,13 +49,6 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
   // Every address below is not free, so a search for the lowest free one may start here.
   let lowestFree = 0;
 
-  const nextFree = (start: number): number => {
-    for (let step = 0; step < size; step++) {
-      const index = (start + step) % size;
-      if (use[index] === FREE) return index;
-    }
-    throw new Error(`internal rule broken: ${cidr} counts ${freeCount} free addresses and has none`);
-  };
   const free = (index: number): void => {
     use[index] = FREE;
     freeCount += 1;
@@ -71,7 +64,7 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
       if (count > freeCount) return undefined;
       const taken: Ip[] = [];
       while (taken.length < count) {
-        const index = nextFree(order === undefined ? lowestFree : randomInt(order, size));
+        const index = firstFree(use, order === undefined ? lowestFree : randomInt(order, size));
         if (order === undefined) lowestFree = index + 1;
         use[index] = TAKEN;
         freeCount -= 1;
@@ -109,4 +102,12 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
       return done;
     },
   };
+}
+
+/** The first free address from `start` on, beginning anew at the end of the block. */
+function firstFree(use: Uint8Array, start: number): number {
+  const behind = use.indexOf(FREE, start);
+  const index = behind < 0 ? use.indexOf(FREE) : behind;
+  assert(index >= 0, 'a pool that counts free addresses has one');
+  return index;
 }

@@ -1,3 +1,5 @@
+// The token buckets have exactly the sizes of ec2-api-throttling.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

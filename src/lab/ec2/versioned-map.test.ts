@@ -1,3 +1,5 @@
+// The map that remembers, against a plain list of all changes.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';

@@ -1,3 +1,5 @@
+// The table of faults, the profiles drawn from it, and what people do by it.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';

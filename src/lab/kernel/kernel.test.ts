@@ -1,3 +1,5 @@
+// The simulation kernel: order, time, crashes, and the same run for the same seed.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';
