@@ -1,6 +1,6 @@
 // The addresses of one subnet: which are free, and who takes the others.
 
-import { cidrContains, cidrSize, firstAddress } from '../../domain/address/cidr.ts';
+import { cidrSize, firstAddress } from '../../domain/address/cidr.ts';
 import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import { ipv4FromNumber, ipv4ToNumber } from '../../domain/address/ip-number.ts';
 import { reservedAddresses } from '../../domain/address/subnet.ts';
@@ -24,8 +24,6 @@ export interface SubnetPool {
   take(request: TakeRequest): readonly Ip[] | undefined;
   /** Gives back addresses that `take` gave out. */
   give(addresses: readonly Ip[]): void;
-  /** Whether an ENI holds the address. */
-  isTaken(address: Ip): boolean;
   /** Occupies at most `count` free addresses, highest first; answers how many. */
   occupy(count: number): number;
   /** Frees at most `count` occupied addresses, lowest first; answers how many. */
@@ -79,7 +77,6 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
         free(index);
       }
     },
-    isTaken: (address) => cidrContains(cidr, address) && use[ipv4ToNumber(address) - base] === TAKEN,
     occupy: (count) => {
       let done = 0;
       for (let index = size - 1; index >= 0 && done < count; index--) {

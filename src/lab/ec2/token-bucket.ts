@@ -1,7 +1,7 @@
 // EC2's request throttling: a token bucket per action, per account and Region.
 // https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
 
-export interface BucketSize {
+interface BucketSize {
   /** Requests that may come at once. */
   readonly capacity: number;
   readonly refillPerSecond: number;
@@ -27,8 +27,6 @@ const BUCKETS = {
 
 export type BucketName = keyof typeof BUCKETS;
 export type Ec2Action = Exclude<BucketName, `${string} (unfiltered)`>;
-
-export const bucketSize = (name: BucketName): BucketSize => BUCKETS[name];
 
 export interface TokenBuckets {
   /** Takes one token; false when there is none. `otherSpendersPerSecond` slows the refill since the last call. */
