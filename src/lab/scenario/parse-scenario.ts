@@ -66,8 +66,14 @@ function checkReferences(scenario: Scenario): readonly PlacedMistake[] {
   return mistakes;
 }
 
-const inFileOrder = (mistakes: readonly ScenarioMistake[]): readonly ScenarioMistake[] =>
-  [...mistakes].sort((a, b) => a.line - b.line || a.column - b.column);
+/** Of several mistakes at one place only the first is told: the others follow from it. */
+function inFileOrder(mistakes: readonly ScenarioMistake[]): readonly ScenarioMistake[] {
+  const sorted = [...mistakes].sort((a, b) => a.line - b.line || a.column - b.column);
+  return sorted.filter(({ line, column }, index) => {
+    const before = sorted[index - 1];
+    return before?.line !== line || before.column !== column;
+  });
+}
 
 interface PlacedMistake {
   readonly place: Place;

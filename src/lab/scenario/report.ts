@@ -127,7 +127,8 @@ function summaryTable(nodes: readonly NodeSummary[]): readonly string[] {
 function conclusion(event: Extract<RunEvent, { kind: 'Finished' }>, palette: Palette): string {
   const { Held, Broken, NotRun } = event.counts;
   const parts = [`${Held} held`, `${Broken} broken`, ...(NotRun > 0 ? [`${NotRun} not run`] : [])];
-  const text = `${Held + Broken + NotRun} expectations: ${parts.join(', ')}; ${seconds(event.tookMs)}${event.virtualTime ? ' of virtual time' : ''}`;
+  const total = Held + Broken + NotRun;
+  const text = `${total} ${total === 1 ? 'expectation' : 'expectations'}: ${parts.join(', ')}; ${seconds(event.tookMs)}${event.virtualTime ? ' of virtual time' : ''}`;
   return Broken > 0 ? palette.bad(text) : palette.good(text);
 }
 

@@ -1,0 +1,55 @@
+// What the commands need of the machine; bin/eniwhere.ts fills it in.
+
+import type { Result } from '../domain/result.ts';
+import type { OpenLab } from '../lab/scenario/open-lab.ts';
+import type { Scenario } from '../lab/scenario/scenario.ts';
+
+/** Where packets shall move: `auto` takes network namespaces where it can, and memory otherwise. */
+export const NETWORKS = ['auto', 'namespaces', 'memory'] as const;
+export type NetworkWish = (typeof NETWORKS)[number];
+
+export interface LabRequest {
+  readonly scenario: Scenario;
+  readonly network: NetworkWish;
+  /** Log lines of controller and agents go to stderr. */
+  readonly verbose: boolean;
+}
+
+export type LabAnswer =
+  | { readonly kind: 'Open'; readonly open: OpenLab; readonly handBook?: LabHandBook }
+  /** The whole command ran in a child that has the rights which this process lacks. */
+  | { readonly kind: 'RanInChild'; readonly exitCode: number }
+  /** `message` says why not, and what to do. */
+  | { readonly kind: 'Impossible'; readonly message: string };
+
+/** How a person gets into a running lab by hand. */
+export interface LabHandBook {
+  /** Command that opens a shell from which the others work; absent when any root shell does. */
+  readonly enterFirst?: string;
+  /** Command prefix that runs something inside the network namespace at a path. */
+  readonly inNamespace: (netnsPath: string) => string;
+  readonly agentSocketOf: (node: string) => string;
+  readonly pluginPath: string;
+}
+
+export interface CliContext {
+  readonly version: string;
+  readonly write: (text: string) => void;
+  readonly complain: (text: string) => void;
+  /** Whether `write` goes to a terminal that shows colours (and NO_COLOR is not set). */
+  readonly colour: boolean;
+  /** The text, or why it cannot be read. */
+  readonly readFile: (path: string) => Promise<Result<string, string>>;
+  readonly openLab: (request: LabRequest) => Promise<LabAnswer>;
+  /** Resolves when the person wants the command to end (SIGINT, SIGTERM). */
+  readonly whenInterrupted: Promise<void>;
+}
+
+export const EXIT = {
+  ok: 0,
+  /** An expectation was broken. */
+  broken: 1,
+  /** The command line or the scenario file is wrong, or the lab cannot be made here. */
+  usage: 2,
+  interrupted: 130,
+} as const;

@@ -1,0 +1,44 @@
+// The command line: its commands, help and exit codes.
+
+import { Command, CommanderError } from 'commander';
+import { type CliContext, EXIT } from './context.ts';
+import { addLabRun } from './lab-run.ts';
+import { addLabUp } from './lab-up.ts';
+
+/** Runs one command line (without the program's own name) and answers its exit code. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const program = createProgram(context, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // Commander ends with an error also after printing help or the version; then its own exit code is 0.
+    return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  }
+}
+
+function createProgram(context: CliContext, end: (exitCode: number) => void): Command {
+  const program = new Command('eniwhere')
+    .description('VPC-native pod networking for Kubernetes on AWS: any pod, any subnet, any security group.')
+    .version(context.version, '-V, --version')
+    .exitOverride()
+    .showHelpAfterError('(--help lists commands and options)')
+    .configureOutput({ writeOut: context.write, writeErr: context.complain });
+  const lab = program
+    .command('lab')
+    .description('try the whole system on this machine, without AWS')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  eniwhere lab run scenarios/demo.yaml
+  eniwhere lab up scenarios/smoke.yaml`,
+    );
+  addLabRun(lab, context, end);
+  addLabUp(lab, context, end);
+  return program;
+}
