@@ -5,24 +5,9 @@ import type { Outcome } from '../../ports/outcome.ts';
 import { eniOfPod } from './check-objects.ts';
 import type { CheckOf } from './check-schema.ts';
 import { type Lab, livingPods } from './lab.ts';
-import type { Packets, Spot, Target } from './packets.ts';
-import {
-  DEFAULT_PORT,
-  type Destination,
-  type Endpoint,
-  matchPods,
-  showEndpoint,
-  showPod,
-} from './schema-words.ts';
+import type { Packets } from './packets.ts';
+import { DEFAULT_PORT, type Destination, matchPods, showEndpoint, showPod } from './schema-words.ts';
 import { allOf, type Sighting } from './sighting.ts';
-
-/** Finds endpoints in the world as it is now. */
-export interface Places {
-  /** Undefined while the endpoint has no address (a pod that waits). */
-  spot(endpoint: Endpoint): Spot | undefined;
-  /** `from` matters for instance metadata, which each node has its own of. */
-  target(destination: Destination): Target | undefined;
-}
 
 export interface Ground {
   readonly lab: Lab;
@@ -62,9 +47,11 @@ export async function sightReach(ground: Ground, want: CheckOf<'reach'>): Promis
   const outcome = await packets.visit(from, to, REACH_TIMEOUT_MS);
   if (outcome.kind !== 'ok')
     return { held: false, seen: `${from.address} -> ${to.address}: ${showOutcome(outcome)}`, expected };
+  const behind = places.addressBehind(outcome.value);
+  const through = behind === outcome.value ? '' : ` (the public address of ${behind})`;
   return {
-    held: wanted === undefined || outcome.value === wanted,
-    seen: `${from.address} -> ${to.address}:${to.port}, seen as ${outcome.value}`,
+    held: wanted === undefined || behind === wanted,
+    seen: `${from.address} -> ${to.address}:${to.port}, seen as ${outcome.value}${through}`,
     expected,
   };
 }

@@ -3,7 +3,7 @@
 import type { InstanceId, NodeName } from '../../domain/ids.ts';
 import type { NetworkStack } from '../../ports/network-stack.ts';
 import type { CniReply, CniRequest } from '../../protocol/agent-socket/cni-message.ts';
-import type { Places } from './check-packets.ts';
+import type { Places } from './places.ts';
 import type { PodRuntime } from './kubelet.ts';
 import type { Packets } from './packets.ts';
 

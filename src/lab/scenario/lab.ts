@@ -6,7 +6,7 @@ import type { SimCluster } from '../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../ec2/sim-ec2.ts';
 import type { Kubelet, PodState } from './kubelet.ts';
 import type { Packets } from './packets.ts';
-import type { Places } from './check-packets.ts';
+import type { Places } from './places.ts';
 import type { Scenario } from './scenario.ts';
 
 export interface LabNode {

@@ -32,7 +32,7 @@ export function createMemoryNetwork({
       });
   });
   return {
-    places: { spot: () => undefined, target: () => undefined },
+    places: { spot: () => undefined, target: () => undefined, addressBehind: (seen) => seen },
     joinNode: (node) => {
       const kernel = createMemoryKernel();
       kernels.set(node.instanceId, kernel);

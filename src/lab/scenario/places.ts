@@ -1,0 +1,25 @@
+// Where endpoints live in a network of namespaces.
+
+import type { Ip } from '../../domain/address/ip.ts';
+import type { Destination, Endpoint } from './schema-words.ts';
+
+/** The namespace that an endpoint's packets leave from, and the address that others call. */
+export interface Spot {
+  readonly netnsPath: string;
+  readonly address: Ip;
+}
+
+export interface Target extends Spot {
+  readonly port: number;
+  /** Somebody else serves there already (instance metadata). */
+  readonly served?: true;
+}
+
+/** Finds endpoints in the world as it is now. */
+export interface Places {
+  /** Undefined while the endpoint has no address (a pod that waits). */
+  spot(endpoint: Endpoint): Spot | undefined;
+  target(destination: Destination): Target | undefined;
+  /** Whose VPC address stands behind an address that a far end saw (the internet host sees public ones). */
+  addressBehind(seen: Ip): Ip;
+}
