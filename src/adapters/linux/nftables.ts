@@ -6,7 +6,7 @@ import { KernelRefusal } from './kernel-refusal.ts';
 const LIBRARY = 'libnftables.so.1';
 const NFT_CTX_DEFAULT = 0;
 /** Leaves counters and timeouts out of listings, so that equal tables are listed equally. */
-const NFT_CTX_OUTPUT_STATELESS = 2;
+const NFT_CTX_OUTPUT_STATELESS = 1 << 2;
 
 type Context = object;
 
