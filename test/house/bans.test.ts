@@ -26,6 +26,8 @@ const cases: readonly (readonly [path: string, source: string, found: readonly s
     [': any', 'as any', '< any', '| any'],
   ],
   ['src/ports/a.ts', 'any(a); if (any) b(any);', []],
+  ['src/agent/a.ts', 'class A { b() { return this.c; } }', ['class', 'this']],
+  ['src/agent/a.ts', 'class A extends Error { constructor() { super(); this.name = "A"; } }', []],
   ['scripts/a.ts', 'try { f(); } catch {}', ['catch { }']],
   ['scripts/a.ts', 'try { f(); } catch (error) { }', ['catch ( error ) { }']],
   ['scripts/a.ts', 'try { f(); } catch (error) { g(error); }', []],

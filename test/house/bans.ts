@@ -51,6 +51,11 @@ const bans: readonly Ban[] = [
     why: 'say what it is, or take unknown and narrow it',
   },
   {
+    where: (file) => isProduct(file) && !/\bclass \w+ extends Error\b/.test(file.text),
+    pattern: /\b(this|class)\b(?! :)/g,
+    why: 'functions over data, so that a method can be passed around; only errors are classes',
+  },
+  {
     where: everywhere,
     pattern: /\bcatch (\( \w+ (: \w+ )?\) )?\{ \}/g,
     why: 'a swallowed error: handle it, or say in a named function why it is nothing',
