@@ -41,7 +41,8 @@ const bans: readonly Ban[] = [
     why: 'one asynchronous call inside a namespace makes pool threads there, for good',
   },
   {
-    where: (file) => isProduct(file) && !under(file, 'bin'),
+    // A `-process.ts` is the main file of a child process.
+    where: (file) => isProduct(file) && !under(file, 'bin') && !file.path.endsWith('-process.ts'),
     pattern: /\bprocess \. (env|argv|exit)\b/g,
     why: 'only bin/ reads the environment and the arguments, and ends the process',
   },
