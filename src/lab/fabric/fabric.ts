@@ -1,0 +1,179 @@
+// A VPC of Linux network namespaces: a router that knows what the simulated EC2 knows, nodes, and hosts outside.
+
+import type { Ip } from '../../domain/address/ip.ts';
+import { cidrPrefixLength } from '../../domain/address/cidr.ts';
+import { familyOf } from '../../domain/address/ip.ts';
+import type { InstanceId } from '../../domain/ids.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Subscription } from '../../ports/cluster.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Random } from '../../ports/random.ts';
+import { coalesce } from './coalesce.ts';
+import { createEniLinks, LIFELIKE_LINKS, type LinkLife } from './eni-links.ts';
+import type { FabricFailure, FabricResult } from './fabric-failure.ts';
+import { type MetadataServer, startMetadataServer } from './metadata-server.ts';
+import { createMetadataService } from './metadata-service.ts';
+import { namespaceNames, netnsPath, PREFIX_PATTERN } from './namespace-names.ts';
+import { addNamespaces, listNamespaces, prepareNetnsDirectory, removeNamespaces } from './namespaces.ts';
+import { buildOutside, DEFAULT_OUTSIDE_HOSTS, type OutsideHosts } from './outside.ts';
+import { addressBehind, PUBLIC_BLOCK_LENGTH } from './public-addresses.ts';
+import { createVpcSync } from './vpc-sync.ts';
+import type { VpcTruth } from './vpc-truth.ts';
+
+export interface FabricOptions {
+  readonly truth: VpcTruth;
+  /**
+   * Begins the name of every namespace: a small letter, then small letters and digits, at most 16. What an earlier run
+   * with the same prefix left is removed at the start, so two fabrics that live at once need two prefixes.
+   */
+  readonly prefix: string;
+  /** A real clock: packets take real time. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly hosts?: OutsideHosts;
+  /** What an instance's namespace is called after the prefix; its id when absent. */
+  readonly nodeName?: (instanceId: InstanceId) => string;
+  readonly linkLife?: LinkLife;
+}
+
+export interface OutsideHost {
+  readonly netnsPath: string;
+  readonly address: Ip;
+}
+
+export interface Fabric {
+  /** Removes what an earlier run left, builds everything, and follows every change of the truth from then on. */
+  start(): Promise<FabricResult<void>>;
+  /**
+   * Makes the namespaces equal to the truth as it is now, except ENI links whose time has not come. The fabric does it
+   * by itself after each change; whoever waits for this knows that it is done.
+   */
+  sync(): Promise<FabricResult<void>>;
+  /** Where the instance's namespace is, or will be. */
+  nodeNetnsPath(instanceId: InstanceId): string;
+  /** A new namespace on the instance's machine, with loopback up, as a container runtime makes it. Answers its path. */
+  createPodNetns(instanceId: InstanceId, podName: string): Promise<FabricResult<string>>;
+  /** Succeeds when it is gone already. */
+  deletePodNetns(instanceId: InstanceId, podName: string): Promise<FabricResult<void>>;
+  /** Sees VPC addresses as public ones (`seenFromInternet`); connections only come from the VPC. */
+  readonly internetHost: OutsideHost;
+  /** Behind a private link: no address translation, and it may open connections to any VPC address. */
+  readonly onPremHost: OutsideHost;
+  /** The VPC address behind one that the internet host saw; undefined when it is none of the VPC's. */
+  seenFromInternet(address: Ip): Ip | undefined;
+  /** Removes every namespace of the prefix and ends what runs there. Also after a start that failed; may be repeated. */
+  close(): Promise<FabricResult<void>>;
+}
+
+/** After a failed pass, the next try; each further one as late again. */
+const RETRY_DELAY_MS = 500;
+const RETRY_COUNT_MAX = 5;
+
+export function createFabric(options: FabricOptions): Fabric {
+  const { truth, clock, random, log, hosts = DEFAULT_OUTSIDE_HOSTS } = options;
+  const names = namespaceNames(options.prefix, options.nodeName ?? ((instanceId) => instanceId));
+  // instance -> its pods' namespaces
+  const pods = new Map<InstanceId, Set<string>>();
+  let server: MetadataServer | undefined;
+  let subscription: Subscription | undefined;
+  let retry: Timer | undefined;
+  let failedInARow = 0;
+  let isClosed = false;
+
+  const links = createEniLinks({
+    clock,
+    random,
+    life: options.linkLife ?? LIFELIKE_LINKS,
+    onDue: () => syncInBackground(),
+  });
+  const vpc = createVpcSync({
+    truth,
+    names,
+    links,
+    log,
+    onNodeRemoved: (instanceId) => {
+      const left = [...(pods.get(instanceId) ?? [])];
+      pods.delete(instanceId);
+      return removeNamespaces(left);
+    },
+  });
+  const sync = coalesce(() => (isClosed ? Promise.resolve(ok(undefined)) : vpc.pass()));
+  const syncInBackground = (): void => {
+    void sync().then((result) => {
+      if (result.ok) failedInARow = 0;
+      else tryAgain(result.error);
+    });
+  };
+  const tryAgain = (failure: FabricFailure): void => {
+    if (isClosed) return;
+    failedInARow += 1;
+    log.error('the fabric cannot follow the truth', { cause: failure.message, failedInARow });
+    retry?.cancel();
+    if (failedInARow > RETRY_COUNT_MAX) return;
+    retry = clock.timer(RETRY_DELAY_MS * failedInARow, 'fabric retry', syncInBackground);
+  };
+  const removeAll = async (): Promise<FabricResult<void>> =>
+    removeNamespaces((await listNamespaces()).filter((name) => names.isOurs(name)));
+
+  const build = async (): Promise<FabricResult<void>> => {
+    const invalid = whyInvalid(options);
+    if (invalid !== undefined) return err({ kind: 'invalid', message: invalid });
+    for (const step of [prepareNetnsDirectory, removeAll, () => buildOutside(names, hosts)]) {
+      const result = await step();
+      if (!result.ok) return result;
+    }
+    const started = await startMetadataServer(names.router, createMetadataService({ truth, clock, random }));
+    if (!started.ok) return started;
+    server = started.value;
+    subscription = truth.onChange(syncInBackground);
+    return sync();
+  };
+
+  return {
+    start: build,
+    sync,
+    nodeNetnsPath: (instanceId) => netnsPath(names.node(instanceId)),
+    createPodNetns: async (instanceId, podName) => {
+      if (!vpc.hasNode(instanceId)) {
+        const message = `there is no running instance ${instanceId} for pod ${podName}: launch it, and wait for sync()`;
+        return err({ kind: 'unknown-instance', message });
+      }
+      const name = names.pod(instanceId, podName);
+      const ofInstance = pods.get(instanceId) ?? new Set();
+      pods.set(instanceId, ofInstance.add(name));
+      const added = await addNamespaces([name]);
+      return added.ok ? ok(netnsPath(name)) : added;
+    },
+    deletePodNetns: (instanceId, podName) => {
+      const name = names.pod(instanceId, podName);
+      pods.get(instanceId)?.delete(name);
+      return removeNamespaces([name]);
+    },
+    internetHost: { netnsPath: netnsPath(names.internet), address: hosts.internet },
+    onPremHost: { netnsPath: netnsPath(names.onPrem), address: hosts.onPrem },
+    seenFromInternet: (address) => addressBehind(truth.read().cidrs, address),
+    close: async () => {
+      isClosed = true;
+      subscription?.close();
+      retry?.cancel();
+      links.close();
+      // A pass that is under way would go on making what is removed here.
+      await sync();
+      await server?.close();
+      return removeAll();
+    },
+  };
+}
+
+/** Why no fabric can be made of this, in a sentence. */
+function whyInvalid({ prefix, truth }: FabricOptions): string | undefined {
+  if (!PREFIX_PATTERN.test(prefix)) {
+    return `"${prefix}" cannot begin names of namespaces: use a small letter, then small letters and digits, at most 16`;
+  }
+  const large = truth
+    .read()
+    .cidrs.find((cidr) => familyOf(cidr) === 4 && cidrPrefixLength(cidr) < PUBLIC_BLOCK_LENGTH);
+  return large && `the VPC block ${large} is larger than a /16, which AWS does not allow`;
+}

@@ -1,0 +1,79 @@
+// The router as it stands before it knows of any ENI, and the hosts outside the VPC: the internet's and the premises'.
+
+import type { Ip } from '../../domain/address/ip.ts';
+import { ok } from '../../domain/result.ts';
+import type { FabricResult } from './fabric-failure.ts';
+import type { NamespaceNames } from './namespace-names.ts';
+import { addNamespaces } from './namespaces.ts';
+import { INTERNET_LINK, METADATA_ADDRESS, ON_PREM_LINK } from './router-rules.ts';
+import { runIp, runProgram } from './run-program.ts';
+
+export interface OutsideHosts {
+  /** Address of the host that plays the internet; outside the VPC. */
+  readonly internet: Ip;
+  /** Address of the host behind the private link; outside the VPC. */
+  readonly onPrem: Ip;
+}
+
+/** TEST-NET-3 (RFC 5737), and a network as companies have them. */
+export const DEFAULT_OUTSIDE_HOSTS: OutsideHosts = {
+  internet: '203.0.113.10' as Ip,
+  onPrem: '192.168.50.10' as Ip,
+};
+
+/** The hosts' gateway: an address of the router on its links to them. */
+const OUTSIDE_GATEWAY = '169.254.0.2';
+
+/** Internet gateways and VPN connections carry no more: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html */
+const OUTSIDE_MTU = 1500;
+
+const ROUTER_SYSCTLS: readonly (readonly [string, string])[] = [
+  ['net/ipv4/ip_forward', '1'],
+  // The nftables table checks sources, and more strictly.
+  ['net/ipv4/conf/all/rp_filter', '0'],
+  ['net/ipv4/conf/default/rp_filter', '0'],
+  // Nodes ask by ARP for every address of their subnet: the VPC answers in the place of whoever holds it.
+  ['net/ipv4/conf/default/proxy_arp', '1'],
+  ['net/ipv4/conf/all/send_redirects', '0'],
+  ['net/ipv4/conf/default/send_redirects', '0'],
+];
+
+/** Makes the router and the two hosts. */
+export async function buildOutside(names: NamespaceNames, hosts: OutsideHosts): Promise<FabricResult<void>> {
+  const { router, internet, onPrem } = names;
+  const added = await addNamespaces([router, internet, onPrem]);
+  if (!added.ok) return added;
+  const script = ROUTER_SYSCTLS.map(([path, value]) => `echo ${value} > /proc/sys/${path}`).join(' && ');
+  const configured = await runProgram({ argv: ['ip', 'netns', 'exec', router, 'sh', '-c', script] });
+  if (!configured.ok) return configured;
+  const linked = await runIp(undefined, [
+    hostLink(router, INTERNET_LINK, internet),
+    hostLink(router, ON_PREM_LINK, onPrem),
+  ]);
+  if (!linked.ok) return linked;
+  const results = await Promise.all([
+    runIp(router, [
+      `addr add ${METADATA_ADDRESS}/32 dev lo`,
+      `addr add ${OUTSIDE_GATEWAY}/32 dev lo`,
+      // What nobody holds vanishes without a word, as in a VPC; and no ARP is answered for it.
+      'route add blackhole default',
+      `link set dev ${INTERNET_LINK} up`,
+      `link set dev ${ON_PREM_LINK} up`,
+      `route add ${hosts.internet}/32 dev ${INTERNET_LINK}`,
+      `route add ${hosts.onPrem}/32 dev ${ON_PREM_LINK}`,
+    ]),
+    runIp(internet, hostCommands(hosts.internet)),
+    runIp(onPrem, hostCommands(hosts.onPrem)),
+  ]);
+  return results.find((result) => !result.ok) ?? ok(undefined);
+}
+
+const hostLink = (router: string, link: string, host: string): string =>
+  `link add name ${link} netns ${router} mtu ${OUTSIDE_MTU} type veth ` +
+  `peer name eth0 mtu ${OUTSIDE_MTU} netns ${host}`;
+
+const hostCommands = (address: Ip): readonly string[] => [
+  `addr add ${address}/32 dev eth0`,
+  'link set dev eth0 up',
+  `route add default via ${OUTSIDE_GATEWAY} dev eth0 onlink`,
+];

@@ -1,0 +1,117 @@
+// What the router's namespace holds besides its nftables table, and the commands that lead from one state to another.
+
+import { cidrPrefixLength, hostCidr } from '../../domain/address/cidr.ts';
+import { type Cidr, familyOf, type Ip } from '../../domain/address/ip.ts';
+import { subnetGateway } from '../../domain/address/subnet.ts';
+import type { AttachmentId, EniId } from '../../domain/ids.ts';
+import type { EniLink } from './eni-links.ts';
+import type { VpcView } from './vpc-truth.ts';
+
+export interface RouterState {
+  /** Addresses that the router answers for as the subnets' gateways. */
+  readonly gateways: ReadonlySet<Ip>;
+  /** router link -> the attachment it stands for; of none, when it was not plugged in wholly */
+  readonly links: ReadonlyMap<string, AttachmentId | undefined>;
+  /** block -> the router link that it is delivered to */
+  readonly routes: ReadonlyMap<Cidr, string>;
+}
+
+export const EMPTY_ROUTER: RouterState = { gateways: new Set(), links: new Map(), routes: new Map() };
+
+/** What the ENI links that are plugged in make of the router. */
+export function desiredRouter(view: VpcView, plugged: readonly EniLink[]): RouterState {
+  const linkOf = new Map<EniId, string>(plugged.map((link) => [link.eniId, link.routerLink]));
+  const routes = new Map<Cidr, string>();
+  for (const { eniId, primaryAddress, addresses, prefixes } of view.enis) {
+    const link = linkOf.get(eniId);
+    if (link === undefined) continue;
+    const blocks = [...[primaryAddress, ...addresses].map(hostCidr), ...prefixes];
+    for (const block of blocks) if (familyOf(block) === 4) routes.set(block, link);
+  }
+  return {
+    gateways: new Set(
+      view.subnets.filter(({ cidr }) => familyOf(cidr) === 4).map(({ cidr }) => subnetGateway(cidr)),
+    ),
+    links: new Map(plugged.map((link) => [link.routerLink, link.attachmentId])),
+    routes,
+  };
+}
+
+export interface RouterChange {
+  /** `ip` commands in the router's namespace, whose objects may be gone already. */
+  readonly removals: readonly string[];
+  /** The state once the removals are done. */
+  readonly remaining: RouterState;
+  /** Links to be plugged in. */
+  readonly added: readonly EniLink[];
+  /** `ip` commands in the router's namespace, each of which may be repeated. */
+  readonly changes: readonly string[];
+}
+
+export function routerChange(
+  have: RouterState,
+  want: RouterState,
+  plugged: readonly EniLink[],
+): RouterChange {
+  const links = new Map(
+    [...have.links].filter(([link, attachmentId]) => want.links.get(link) === attachmentId),
+  );
+  // The kernel removes the routes of a link with the link.
+  const kept = [...have.routes].filter(([, link]) => links.has(link));
+  const routes = new Map(kept.filter(([block]) => want.routes.has(block)));
+  const gateways = new Set([...have.gateways].filter((gateway) => want.gateways.has(gateway)));
+  const added = plugged.filter(({ routerLink }) => !links.has(routerLink));
+  return {
+    removals: [
+      ...[...have.links.keys()].filter((link) => !links.has(link)).map((link) => `link del ${link}`),
+      ...kept.filter(([block]) => !want.routes.has(block)).map(([block]) => `route del ${block}`),
+      ...[...have.gateways]
+        .filter((gateway) => !gateways.has(gateway))
+        .map((gateway) => `addr del ${gateway}/32 dev lo`),
+    ],
+    remaining: { gateways, links, routes },
+    added,
+    changes: [
+      ...[...want.gateways]
+        .filter((gateway) => !gateways.has(gateway))
+        .map((gateway) => `addr replace ${gateway}/32 dev lo`),
+      ...added.flatMap(linkCommands),
+      ...[...want.routes]
+        .filter(([block, link]) => routes.get(block) !== link)
+        .map(([block, link]) => `route replace ${block} via ${ENI_NEXT_HOP} dev ${link} onlink`),
+    ],
+  };
+}
+
+/**
+ * Stands for the ENI on each of the router's ENI links, so that one neighbour entry per link leads every address and
+ * prefix to the ENI's MAC. It is never asked for or answered on the wire.
+ */
+const ENI_NEXT_HOP = '169.254.0.1';
+
+const linkCommands = ({ routerLink, eniId, mac }: EniLink): readonly string[] => [
+  `link set dev ${routerLink} alias ${eniId} up`,
+  // The router answers ARP for every address of the VPC; by default it would wait up to 0.8 s before it does.
+  `ntable change name arp_cache dev ${routerLink} proxy_delay 0`,
+  `neigh replace ${ENI_NEXT_HOP} lladdr ${mac} dev ${routerLink} nud permanent`,
+];
+
+/** MTU inside a VPC: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html */
+const VPC_MTU = 9001;
+
+/** The command, in no namespace in particular, that plugs an ENI into its node. */
+export const plugCommand = (link: EniLink, router: string, node: string): string =>
+  `link add name ${link.routerLink} netns ${router} mtu ${VPC_MTU} type veth ` +
+  `peer name ${link.appearsAs} address ${link.mac} mtu ${VPC_MTU} netns ${node}`;
+
+/** What a cloud image's network configuration does with the primary ENI when the node starts. */
+export function primaryEniCommands(link: EniLink, view: VpcView): readonly string[] {
+  const eni = view.enis.find(({ eniId }) => eniId === link.eniId);
+  const subnet = view.subnets.find(({ subnetId }) => subnetId === eni?.subnetId);
+  if (eni === undefined || subnet === undefined) return [];
+  return [
+    `addr add ${eni.primaryAddress}/${cidrPrefixLength(subnet.cidr)} dev ${link.appearsAs}`,
+    `link set dev ${link.appearsAs} up`,
+    `route replace default via ${subnetGateway(subnet.cidr)} dev ${link.appearsAs}`,
+  ];
+}
