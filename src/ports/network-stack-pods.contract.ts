@@ -121,6 +121,12 @@ export function wiringRefusals(world: Current): void {
     { title: 'the host link’s name is too long', errno: 'EINVAL', over: { hostLink: 'eni0123456789abcd' } },
     { title: 'a MAC is malformed', errno: 'EINVAL', over: { podMac: '02:00:00' } },
     { title: 'there is no address', errno: 'EINVAL', over: { addresses: [] } },
+    { title: 'the MTU is below a link’s least', errno: 'EINVAL', over: { mtu: 60 } },
+    {
+      title: 'the second address is refused, after all else was made',
+      errno: 'EEXIST',
+      over: { addresses: [POD_IPV4, POD_IPV4] },
+    },
   ];
   for (const { title, errno, over } of cases) {
     test(`nothing is left when ${title}: ${errno}`, async () => {

@@ -212,6 +212,24 @@ describe('adapters/linux beside ip and nft', { skip }, () => {
     });
   });
 
+  test('a refusal tells the step, the errno and the kernel’s own words', async () => {
+    const routes = desired.routes.map((route) => ({ ...route, onlink: false }));
+    const outcome = await stack.applyHost({ ...desired, routes });
+    assert.ok(outcome.kind === 'failed');
+    assert.equal(outcome.failure.step, 'ip route replace default via 10.1.0.1 dev eth1 table 1002');
+    assert.equal(outcome.failure.errno, 'ENETUNREACH');
+    assert.match(outcome.failure.message, /: ENETUNREACH \(Nexthop has invalid gateway/);
+  });
+
+  test('a path that is no network namespace is named as such', async () => {
+    const outcome = await stack.wirePod(podOf('/proc/self/ns/uts', 5));
+    assert.ok(outcome.kind === 'failed');
+    assert.equal(
+      outcome.failure.message,
+      'enter network namespace /proc/self/ns/uts: EINVAL (it is not a network namespace)',
+    );
+  });
+
   test('a pod without an IPv6 address has no IPv6 on either end of its link', async () => {
     const pod = podOf(pods[0].path, 5);
     valueOf(await stack.wirePod({ ...pod, addresses: ['10.1.0.5' as Ip] }));

@@ -19,7 +19,7 @@ import { readSysctl, writeSysctl } from './sysctl.ts';
 export function applyHost(host: HostNamespace, desired: HostDatapath): readonly string[] {
   const changes: Changes = { lines: [], refusals: [] };
   applyEniLinks(host, desired, changes);
-  insideNamespace(host.fd, () => {
+  insideNamespace(host.namespace, () => {
     applySysctls(desired, changes);
   });
   applyRoutes(host, desired, changes);
@@ -54,7 +54,7 @@ function applySysctls(desired: HostDatapath, changes: Changes): void {
  * the comparison is with the listing taken after our own write; a new agent, which has none, writes once.
  */
 function applyNftTable(host: HostNamespace, content: string, changes: Changes): void {
-  insideNamespace(host.fd, () => {
+  insideNamespace(host.namespace, () => {
     const present = listInetTable(NFT_TABLE);
     const last = host.nftTable;
     if (last !== undefined && last.written === content && last.listed === present) return;

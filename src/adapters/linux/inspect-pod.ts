@@ -24,8 +24,8 @@ export function inspectPod(host: HostNamespace, pod: PodDatapath): readonly stri
       ? [`the host has no link ${pod.hostLink}`]
       : [...linkDifferences(hostEnd, pod.hostMac, pod.mtu), ...hostRouteDifferences(host, pod, hostEnd)];
   const inPod = unless(['ENOENT', 'ENOTDIR', 'EINVAL'], () =>
-    withNamespace(pod.netnsPath, (fd) =>
-      podSideDifferences(insideNamespace(fd, openRouteSocket), pod, hostEnd),
+    withNamespace(pod.netnsPath, (namespace) =>
+      podSideDifferences(insideNamespace(namespace, openRouteSocket), pod, hostEnd),
     ),
   );
   return [...onHost, ...(inPod ?? [`${pod.netnsPath} is not a network namespace (any more)`])];

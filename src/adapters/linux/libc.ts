@@ -107,9 +107,16 @@ export function pollInput(fds: readonly number[], timeoutMs: number): readonly n
   return fds.filter((_, index) => set.readInt16LE(index * POLLFD_LENGTH + 6) !== 0);
 }
 
+/** Blocks this thread, as every other call here does. */
+export function waitOneMillisecond(): void {
+  libcPoll(Buffer.alloc(POLLFD_LENGTH), 0, 1);
+}
+
 /** setns(2) into a network namespace, for the calling thread alone. */
 export function enterNetworkNamespace(fd: number, step: string): void {
-  checked(step, libcSetns(fd, CLONE_NEWNET));
+  if (libcSetns(fd, CLONE_NEWNET) === 0) return;
+  const errno = errnoName(koffi.errno());
+  throw new KernelRefusal(step, errno, errno === 'EINVAL' ? 'it is not a network namespace' : '');
 }
 
 /** abort(3): process.abort() is refused in Workers. */

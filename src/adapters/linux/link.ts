@@ -12,6 +12,7 @@ import {
   textOf,
   u32Attribute,
   u32Of,
+  u8Of,
 } from './netlink-message.ts';
 import { dump, type NetlinkSocket, requestOne } from './netlink-socket.ts';
 
@@ -19,7 +20,10 @@ export interface Link {
   readonly index: number;
   readonly name: string;
   readonly mac: string;
+  /** Set up by somebody. */
   readonly up: boolean;
+  /** Up, with a carrier, and the kernel has acted on it: packets pass. */
+  readonly operational: boolean;
   readonly mtu: number;
   /** `veth`, `dummy`, ...; `''` for hardware and loopback. */
   readonly kind: string;
@@ -41,6 +45,8 @@ const IFLA_ADDRESS = 1;
 const IFLA_IFNAME = 3;
 const IFLA_MTU = 4;
 const IFLA_LINK = 5;
+const IFLA_OPERSTATE = 16;
+const IF_OPER_UP = 6;
 const IFLA_LINKINFO = 18;
 const IFLA_NET_NS_FD = 28;
 const IFLA_EXT_MASK = 29;
@@ -153,6 +159,7 @@ function linkOf(body: Buffer): Link {
     name: textOf(attributes, IFLA_IFNAME) ?? '',
     mac: macOf(attributes, IFLA_ADDRESS),
     up: (body.readUInt32LE(8) & IFF_UP) !== 0,
+    operational: u8Of(attributes, IFLA_OPERSTATE) === IF_OPER_UP,
     mtu: u32Of(attributes, IFLA_MTU) ?? 0,
     kind: textOf(info, IFLA_INFO_KIND) ?? '',
     peerIndex: u32Of(attributes, IFLA_LINK),

@@ -10,23 +10,32 @@ type Synchronous<T> = T extends PromiseLike<unknown> ? never : T;
 // Of the thread, not of the process: /proc/self names the main thread's namespace.
 const home = openSync('/proc/thread-self/ns/net', 'r');
 
-/** Opens the file of a network namespace (`/var/run/netns/NAME`, `/proc/PID/ns/net`). The caller closes it. */
-export function openNamespace(netnsPath: string): number {
-  const step = `open network namespace ${netnsPath}`;
+/** An open network namespace. */
+export interface Namespace {
+  readonly fd: number;
+  readonly path: string;
+}
+
+/** Opens the file of a network namespace (`/var/run/netns/NAME`, `/proc/PID/ns/net`). To be closed by `closeNamespace`. */
+export function openNamespace(path: string): Namespace {
   try {
-    return openSync(netnsPath, 'r');
+    return { fd: openSync(path, 'r'), path };
   } catch (error) {
-    throw refusalOf(step, error);
+    throw refusalOf(`open network namespace ${path}`, error);
   }
 }
 
+export const closeNamespace = (namespace: Namespace): void => {
+  closeSync(namespace.fd);
+};
+
 /** Opens a namespace for as long as `use` runs. */
-export function withNamespace<T>(netnsPath: string, use: (fd: number) => T): T {
-  const fd = openNamespace(netnsPath);
+export function withNamespace<T>(path: string, use: (namespace: Namespace) => T): T {
+  const namespace = openNamespace(path);
   try {
-    return use(fd);
+    return use(namespace);
   } finally {
-    closeSync(fd);
+    closeNamespace(namespace);
   }
 }
 
@@ -34,8 +43,8 @@ export function withNamespace<T>(netnsPath: string, use: (fd: number) => T): T {
  * Runs `run` with this thread inside the namespace. Nothing in it may be asynchronous: an asynchronous call made in
  * this window can create libuv's pool threads inside the pod's namespace, for good.
  */
-export function insideNamespace<T>(fd: number, run: () => Synchronous<T>): T {
-  enterNetworkNamespace(fd, 'enter network namespace (is the path a network namespace?)');
+export function insideNamespace<T>({ fd, path }: Namespace, run: () => Synchronous<T>): T {
+  enterNetworkNamespace(fd, `enter network namespace ${path}`);
   try {
     return run();
   } finally {

@@ -11,7 +11,7 @@ import {
   setSocketOption,
   SOCK_RAW,
 } from './libc.ts';
-import { insideNamespace } from './namespace.ts';
+import { insideNamespace, type Namespace } from './namespace.ts';
 import { netlinkAddress } from './netlink-socket.ts';
 
 const NETLINK_ROUTE = 0;
@@ -30,8 +30,8 @@ const DRAIN_MESSAGE_MAX = 1000;
 const scratch = Buffer.alloc(16);
 
 /** Sockets that become readable when links, addresses, routes, rules or nftables of the namespace change. */
-export function openNotifications(namespaceFd: number): readonly number[] {
-  return insideNamespace(namespaceFd, () => {
+export function openNotifications(namespace: Namespace): readonly number[] {
+  return insideNamespace(namespace, () => {
     const route = openMulticast(NETLINK_ROUTE, ROUTE_GROUPS);
     // A kernel without nftables has nothing to tell of it.
     const nftables = unless(['EPROTONOSUPPORT', 'ENOENT'], () =>

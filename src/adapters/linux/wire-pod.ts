@@ -8,7 +8,8 @@ import { addHostAddress, IFA_F_NODAD } from './address.ts';
 import type { HostNamespace } from './host-namespace.ts';
 import { KernelRefusal, unless } from './kernel-refusal.ts';
 import { addVeth, deleteLink, getLink, isLinkName, type Link, LOOPBACK_INDEX, setLinkUp } from './link.ts';
-import { insideNamespace, withNamespace } from './namespace.ts';
+import { waitOneMillisecond } from './libc.ts';
+import { insideNamespace, type Namespace, withNamespace } from './namespace.ts';
 import { replacePermanentNeighbour } from './neighbour.ts';
 import type { NetlinkMessage } from './netlink-message.ts';
 import { closeNetlink, openRouteSocket, request } from './netlink-socket.ts';
@@ -25,17 +26,20 @@ import {
 } from './route.ts';
 import { writeSysctl } from './sysctl.ts';
 
+/** Not a limit for wiring: a link that takes longer will be up a little later. */
+const CARRIER_WAIT_MS_MAX = 20;
 const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 
 /** Makes the whole pod, or throws and leaves nothing of it. */
 export function wirePod(host: HostNamespace, pod: PodDatapath): void {
   checkPod(pod);
-  withNamespace(pod.netnsPath, (podNamespaceFd) => {
-    const hostEnd = addPodVeth(host, pod, podNamespaceFd);
+  withNamespace(pod.netnsPath, (namespace) => {
+    const hostEnd = addPodVeth(host, pod, namespace);
     let committed = false;
     try {
-      wirePodSide(pod, podNamespaceFd);
-      wireHostSide(host, pod, hostEnd);
+      raiseHostEnd(host, pod, hostEnd);
+      wirePodSide(pod, namespace);
+      routeToPod(host, pod, hostEnd);
       committed = true;
     } finally {
       // Either end's deletion takes with it the other end, all addresses, neighbours and routes.
@@ -56,12 +60,20 @@ function checkPod(pod: PodDatapath): void {
 }
 
 /** The veth pair; an old link of the same name makes way. Answers the host end. */
-function addPodVeth(host: HostNamespace, pod: PodDatapath, podNamespaceFd: number): Link {
+function addPodVeth(host: HostNamespace, pod: PodDatapath, namespace: Namespace): Link {
   const add = (): true => {
-    request(host.netlink, [addVeth({ ...pod, podNamespaceFd })]);
+    request(host.netlink, [addVeth({ ...pod, podNamespaceFd: namespace.fd })]);
     return true;
   };
-  const added = withHint(`is ${pod.netnsPath} a network namespace?`, () => unless(['EEXIST'], add));
+  const added = unless(['EEXIST'], () => {
+    try {
+      return add();
+    } catch (error) {
+      // EINVAL may mean that the descriptor is no network namespace; if so, entering it says so.
+      insideNamespace(namespace, () => {});
+      throw error;
+    }
+  });
   if (added === undefined) {
     // EEXIST does not say which of the two names is taken. Whoever holds the host's belongs to an old sandbox.
     if (!removeVeth(host, pod.hostLink)) {
@@ -74,16 +86,6 @@ function addPodVeth(host: HostNamespace, pod: PodDatapath, podNamespaceFd: numbe
     add();
   }
   return getLink(host.netlink, pod.hostLink);
-}
-
-/** The kernel says no more than EINVAL of a descriptor that is no network namespace. */
-function withHint<T>(hint: string, run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof KernelRefusal) || error.errno !== 'EINVAL' || error.detail !== '') throw error;
-    throw new KernelRefusal(error.step, error.errno, hint);
-  }
 }
 
 function deleteIfThere(host: HostNamespace, link: Link): void {
@@ -101,9 +103,9 @@ function removeVeth(host: HostNamespace, name: string): boolean {
   return true;
 }
 
-function wirePodSide(pod: PodDatapath, podNamespaceFd: number): void {
+function wirePodSide(pod: PodDatapath, namespace: Namespace): void {
   const families = new Set(pod.addresses.map(familyOf));
-  const netlink = insideNamespace(podNamespaceFd, () => {
+  const netlink = insideNamespace(namespace, () => {
     quietIpv6(pod.podLink, families);
     return openRouteSocket();
   });
@@ -131,16 +133,30 @@ function podAddressMessages(pod: PodDatapath, index: number, ip: Ip): readonly N
   ];
 }
 
-function wireHostSide(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void {
-  insideNamespace(host.fd, () => {
+function raiseHostEnd(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void {
+  insideNamespace(host.namespace, () => {
     // The nftables guard checks sources, per packet and for both families.
     writeSysctl(`net/ipv4/conf/${pod.hostLink}/rp_filter`, '0');
     quietIpv6(pod.hostLink, new Set(pod.addresses.map(familyOf)));
   });
-  request(host.netlink, [
-    setLinkUp(hostEnd.index, pod.hostLink),
-    ...pod.addresses.map((ip) => replaceRoute(podRoute(ip, hostEnd.index), pod.hostLink)),
-  ]);
+  request(host.netlink, [setLinkUp(hostEnd.index, pod.hostLink)]);
+}
+
+/**
+ * Last of all, so that what comes before may fail without touching a route. The host end, which was set up while the
+ * other was down, drops packets until the kernel's own work queue has seen that both are up: a pod's first connection
+ * would then wait a second for its retransmission. Asking for the link makes newer kernels (6.8) do that work at once;
+ * for older ones, it is asked for until it is done.
+ */
+function routeToPod(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void {
+  request(
+    host.netlink,
+    pod.addresses.map((ip) => replaceRoute(podRoute(ip, hostEnd.index), pod.hostLink)),
+  );
+  for (let waitedMs = 0; waitedMs < CARRIER_WAIT_MS_MAX; waitedMs++) {
+    if (getLink(host.netlink, pod.hostLink).operational) return;
+    waitOneMillisecond();
+  }
 }
 
 export const podRoute = (ip: Ip, linkIndex: number): ReturnType<typeof hostRoute> =>

@@ -17,6 +17,9 @@ import {
 
 /** IFNAMSIZ less the ending zero. */
 const LINK_NAME_LENGTH_MAX = 15;
+/** ETH_MIN_MTU and ETH_MAX_MTU. */
+const VETH_MTU_MIN = 68;
+const VETH_MTU_MAX = 65_535;
 const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 const GATEWAY_IPV4 = '169.254.1.1' as Ip;
 const GATEWAY_IPV6 = 'fe80::1' as Ip;
@@ -40,6 +43,7 @@ export function addVeth(kernel: MemoryKernel, pod: PodDatapath): Result<void, St
     [pod.hostMac, pod.podMac].find((mac) => !MAC.test(mac));
   if (invalid !== undefined) return err(refusal(step, 'EINVAL', `"${invalid}"`));
   if (pod.addresses.length === 0) return err(refusal(step, 'EINVAL', 'a pod has at least one address'));
+  if (pod.mtu < VETH_MTU_MIN || pod.mtu > VETH_MTU_MAX) return err(refusal(step, 'EINVAL', `MTU ${pod.mtu}`));
   const namespace = kernel.namespaces.get(pod.netnsPath);
   if (namespace === undefined) return err(refusal(`open network namespace ${pod.netnsPath}`, 'ENOENT'));
   const old = kernel.host.links.find(({ name }) => name === pod.hostLink);
@@ -81,6 +85,10 @@ export function wirePodSide(kernel: MemoryKernel, pod: PodDatapath): Result<void
   const link = podLinkOf(namespace, pod);
   if (namespace === undefined || link === undefined) {
     return err(refusal(`ip link show ${pod.podLink}`, 'ENODEV'));
+  }
+  const twice = pod.addresses.find((ip, index) => pod.addresses.indexOf(ip) !== index);
+  if (twice !== undefined) {
+    return err(refusal(`ip addr add ${hostCidr(twice)} dev ${pod.podLink}`, 'EEXIST'));
   }
   kernel.edit(() => {
     namespace.loopbackUp = true;
