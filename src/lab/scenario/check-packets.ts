@@ -6,7 +6,14 @@ import { eniOfPod } from './check-objects.ts';
 import type { CheckOf } from './check-schema.ts';
 import { type Lab, livingPods } from './lab.ts';
 import type { Packets } from './packets.ts';
-import { DEFAULT_PORT, type Destination, matchPods, showEndpoint, showPod } from './schema-words.ts';
+import {
+  DEFAULT_PORT,
+  type Destination,
+  type Endpoint,
+  matchPods,
+  showEndpoint,
+  showPod,
+} from './schema-words.ts';
 import { allOf, type Sighting } from './sighting.ts';
 
 export interface Ground {
@@ -34,6 +41,7 @@ const showTarget = ({ endpoint, port }: Destination): string =>
   `${showEndpoint(endpoint)}${port === DEFAULT_PORT ? '' : ` port ${port}`}`;
 
 export async function sightReach(ground: Ground, want: CheckOf<'reach'>): Promise<Sighting> {
+  if (want.to.endpoint.kind === 'Metadata') return sightMetadata(ground, want.from);
   const { packets } = ground;
   const { places } = ground.lab;
   const seenAs = want.seenAs === 'self' ? want.from : want.seenAs;
@@ -54,6 +62,17 @@ export async function sightReach(ground: Ground, want: CheckOf<'reach'>): Promis
     seen: `${from.address} -> ${to.address}:${to.port}, seen as ${outcome.value}${through}`,
     expected,
   };
+}
+
+/** Metadata must answer with the instance of the node that asks, or that the asking pod is on. */
+async function sightMetadata({ lab, packets }: Ground, from: Endpoint): Promise<Sighting> {
+  const instanceId = lab.places.instanceBehind(from);
+  const expected = `${showEndpoint(from)} reads its instance id (${instanceId ?? 'not known'}) from instance metadata`;
+  const spot = lab.places.spot(from);
+  if (spot === undefined) return { held: false, seen: 'the endpoint has no address yet', expected };
+  const outcome = await packets.instanceId(spot, REACH_TIMEOUT_MS);
+  if (outcome.kind !== 'ok') return { held: false, seen: showOutcome(outcome), expected };
+  return { held: outcome.value === instanceId, seen: `instance-id ${outcome.value}`, expected };
 }
 
 export async function sightReachAmong(ground: Ground, want: CheckOf<'reachAmong'>): Promise<Sighting> {
@@ -95,11 +114,15 @@ export async function sightBlocked(ground: Ground, want: CheckOf<'blocked'>): Pr
   const { places } = ground.lab;
   const expected = `no answer to ${showEndpoint(want.from)} from ${showTarget(want.to)}`;
   const from = places.spot(want.from);
+  const toMetadata = want.to.endpoint.kind === 'Metadata';
   const to = places.target(want.to);
-  if (from === undefined || to === undefined)
+  if (from === undefined || (to === undefined && !toMetadata))
     return { held: false, seen: 'an endpoint has no address yet', expected };
-  const outcome = await packets.visit(from, to, BLOCKED_TIMEOUT_MS);
-  const path = `${from.address} -> ${to.address}:${to.port}`;
+  const outcome =
+    to === undefined
+      ? await packets.instanceId(from, BLOCKED_TIMEOUT_MS)
+      : await packets.visit(from, to, BLOCKED_TIMEOUT_MS);
+  const path = `${from.address} -> ${to === undefined ? showTarget(want.to) : `${to.address}:${to.port}`}`;
   // Only silence counts: a refusal would mean that the packet arrived and nobody listened.
   const silent = outcome.kind === 'failed' && outcome.failure.errno === 'ETIMEDOUT';
   return { held: silent, seen: silent ? `${path}: no answer` : `${path}: ${showOutcome(outcome)}`, expected };

@@ -130,7 +130,13 @@ export function startKubelet(deps: KubeletDeps): Kubelet {
     life?.end();
     const next = createLife(pod.uid);
     lives.set(pod.key, next);
-    next.done = live(pod, next, life);
+    next.done = live(pod, next, life).catch((error: unknown) => {
+      // Only a broken lab gets here. The pod is given up, the others go on, and the run's report shows it.
+      const cause = error instanceof Error ? error.message : String(error);
+      deps.log.error('kubelet gave a pod up', { pod: pod.key, cause });
+      const state = states.get(pod.key);
+      if (state !== undefined) states.set(pod.key, { ...state, refusal: cause });
+    });
   };
   const onEvent = (event: WatchEvent<PodRecord>): void => {
     switch (event.type) {

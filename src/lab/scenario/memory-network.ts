@@ -32,7 +32,12 @@ export function createMemoryNetwork({
       });
   });
   return {
-    places: { spot: () => undefined, target: () => undefined, addressBehind: (seen) => seen },
+    places: {
+      spot: () => undefined,
+      target: () => undefined,
+      addressBehind: (seen) => seen,
+      instanceBehind: () => undefined,
+    },
     joinNode: (node) => {
       const kernel = createMemoryKernel();
       kernels.set(node.instanceId, kernel);

@@ -5,10 +5,13 @@ import type { Journal } from '../../ports/journal.ts';
 import type { Log } from '../../ports/log.ts';
 import { createMemoryJournal, type MemoryJournal } from '../journal/memory-journal.ts';
 import { createKernel, type Kernel } from '../kernel/kernel.ts';
-import type { Lab } from './lab.ts';
+import type { PodKey } from '../../domain/ids.ts';
+import { createFabricNetwork, type FabricNetworkDeps } from './fabric-network.ts';
+import type { PodState } from './kubelet.ts';
+import { type Lab, podStateOf as podStateIn } from './lab.ts';
 import { createMemoryNetwork } from './memory-network.ts';
 import type { Scenario } from './scenario.ts';
-import { startLab } from './start-lab.ts';
+import { type LabDeps, startLab } from './start-lab.ts';
 
 export interface OpenLab {
   readonly lab: Lab;
@@ -44,6 +47,28 @@ export async function openMemoryLab(scenario: Scenario, deps: MemoryLabDeps): Pr
     }),
   );
   return { lab, network: `in memory (${deps.why}); packet lines are not run`, virtualTime: true, drive };
+}
+
+export interface FabricLabDeps extends Omit<FabricNetworkDeps, 'podStateOf'>, Pick<LabDeps, 'journalOf'> {}
+
+/** Opens the scenario in network namespaces, with real packets and in real time. */
+export async function openFabricLab(scenario: Scenario, deps: FabricLabDeps): Promise<OpenLab> {
+  const { clock, random, log, journalOf } = deps;
+  let lab: Lab | undefined;
+  const podStateOf = (pod: PodKey): PodState | undefined => lab && podStateIn(lab, pod);
+  lab = await startLab(scenario, {
+    clock,
+    random,
+    log,
+    journalOf,
+    networkOn: (world) => createFabricNetwork(world, { ...deps, podStateOf }),
+  });
+  return {
+    lab,
+    network: `real packets in network namespaces (${deps.prefix}-*)`,
+    virtualTime: false,
+    drive: (work) => work,
+  };
 }
 
 function memoryJournals(clock: Clock): (node: string) => Journal {

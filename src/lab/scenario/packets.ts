@@ -15,6 +15,8 @@ export type SocketOutcome<T> = Outcome<T, SocketFailure>;
 export interface Packets {
   /** Opens a TCP connection and closes it; answers the address that the far end saw. */
   visit(from: Spot, to: Target, timeoutMs: number): Promise<SocketOutcome<Ip>>;
+  /** The instance id that instance metadata answers. */
+  instanceId(from: Spot, timeoutMs: number): Promise<SocketOutcome<string>>;
   /** Opens a connection and keeps it under `name`. */
   open(name: string, from: Spot, to: Target): Promise<SocketOutcome<Ip>>;
   /** One round trip on a kept connection. */
@@ -33,7 +35,7 @@ export interface Packets {
 const OPEN_TIMEOUT_MS = 5_000;
 const DATAGRAM_TIMEOUT_MS = 700;
 
-export function createPackets(sockets: NamespaceSockets): Packets {
+export function createPackets(sockets: NamespaceSockets, instanceId: Packets['instanceId']): Packets {
   const servers = createServers(sockets);
   // name -> connection that stays open
   const kept = new Map<string, { readonly from: string; readonly connection: EchoConnection }>();
@@ -42,7 +44,7 @@ export function createPackets(sockets: NamespaceSockets): Packets {
     to: Target,
     timeoutMs: number,
   ): Promise<SocketOutcome<EchoConnection>> => {
-    const served = to.served === true ? done(undefined) : await servers.ensure(to.netnsPath, to.port);
+    const served = await servers.ensure(to.netnsPath, to.port);
     if (served.kind !== 'ok') return served;
     return sockets.connect({ netnsPath: from.netnsPath, address: to.address, port: to.port, timeoutMs });
   };
@@ -60,6 +62,7 @@ export function createPackets(sockets: NamespaceSockets): Packets {
       await connection.value.close();
       return done(connection.value.seenAs);
     },
+    instanceId,
     open: async (name, from, to) => {
       const connection = await connect(from, to, OPEN_TIMEOUT_MS);
       if (connection.kind !== 'ok') return connection;

@@ -1,6 +1,7 @@
 // Where endpoints live in a network of namespaces.
 
 import type { Ip } from '../../domain/address/ip.ts';
+import type { InstanceId } from '../../domain/ids.ts';
 import type { Destination, Endpoint } from './schema-words.ts';
 
 /** The namespace that an endpoint's packets leave from, and the address that others call. */
@@ -11,15 +12,15 @@ export interface Spot {
 
 export interface Target extends Spot {
   readonly port: number;
-  /** Somebody else serves there already (instance metadata). */
-  readonly served?: true;
 }
 
 /** Finds endpoints in the world as it is now. */
 export interface Places {
-  /** Undefined while the endpoint has no address (a pod that waits). */
+  /** Undefined while the endpoint has no address (a pod that waits); always of instance metadata. */
   spot(endpoint: Endpoint): Spot | undefined;
   target(destination: Destination): Target | undefined;
   /** Whose VPC address stands behind an address that a far end saw (the internet host sees public ones). */
   addressBehind(seen: Ip): Ip;
+  /** The instance whose metadata the endpoint would read. */
+  instanceBehind(from: Endpoint): InstanceId | undefined;
 }
