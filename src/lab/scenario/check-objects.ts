@@ -105,6 +105,7 @@ function sightOneRunning(lab: Lab, pod: PodKey, want: CheckOf<'running'>): Sight
     'running',
     ...(subnet === undefined ? [] : [`in ${subnet.name} (${subnet.cidr})`]),
     ...(want.securityGroups === undefined ? [] : [`under exactly ${want.securityGroups.join(', ')}`]),
+    ...(want.deviceIndex === undefined ? [] : [`on the ENI with device index ${want.deviceIndex}`]),
   ].join(' ');
   const state = podStateOf(lab, pod);
   const name = showPod(pod);
@@ -125,6 +126,9 @@ function sightOneRunning(lab: Lab, pod: PodKey, want: CheckOf<'running'>): Sight
     return miss(`${name}: ${address} on ${showEni(lab, eni)}`);
   if (want.securityGroups !== undefined && !sameGroups(eni, groupIds(lab, want.securityGroups)))
     return miss(`${name}: ${address} on ${showEni(lab, eni)}`);
+  const deviceIndex = eni.attachment?.deviceIndex;
+  if (want.deviceIndex !== undefined && want.deviceIndex !== deviceIndex)
+    return miss(`${name}: ${address} on device index ${deviceIndex ?? 'unknown'}`);
   return { held: true, seen: `${name}: ${address} on ${eni.eniId}`, expected };
 }
 

@@ -58,6 +58,8 @@ const running = closed({
   subnet: words.optional(),
   /** The ENIs that hold their addresses have exactly these groups (names or ids). */
   securityGroups: texts.optional(),
+  /** The device index of the ENIs that hold their addresses: 1 is the first secondary ENI. */
+  deviceIndex: z.int().min(1, 'pods live on secondary ENIs, whose device index is 1 or more').optional(),
 });
 
 /** No sandbox of theirs has been answered an address. */
