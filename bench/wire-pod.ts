@@ -1,14 +1,46 @@
 // How long a pod's wiring takes: through the Worker, and by spawned ip programs, in the same run. `node bench/wire-pod.ts`, as root.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createLinuxStacks } from '../src/adapters/linux/linux-stacks.ts';
 import type { Ip } from '../src/domain/address/ip.ts';
 import { PODS_TABLE, ROUTE_PROTOCOL } from '../src/domain/datapath/host-datapath.ts';
 import type { PodDatapath } from '../src/domain/datapath/pod-datapath.ts';
-import { makeNamespace, type TestNamespace, valueOf, whyNoKernel } from '../test/netns/linux-support.ts';
+import type { StackOutcome } from '../src/ports/network-stack.ts';
 
 const RUNS = 100;
 const WARM_UP_RUNS = 10;
+
+interface HeldNamespace {
+  readonly pid: string;
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** A namespace held by a process that waits for the end of its input, and so ends with ours. */
+async function holdNamespace(): Promise<HeldNamespace> {
+  const holder = spawn('unshare', ['--net', 'sh', '-c', 'echo ready; exec cat >/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(holder, 'exit');
+  await Promise.race([once(holder.stdout, 'data'), ended]);
+  if (holder.exitCode !== null) {
+    throw new Error('no network namespace can be made here: run as root, or under unshare -Urnm');
+  }
+  return {
+    pid: String(holder.pid),
+    path: `/proc/${holder.pid}/ns/net`,
+    remove: async () => {
+      holder.stdin.end();
+      await ended;
+    },
+  };
+}
+
+function valueOf<T>(outcome: StackOutcome<T>): T {
+  if (outcome.kind === 'ok') return outcome.value;
+  throw new Error(JSON.stringify(outcome));
+}
 
 function podOf(netnsPath: string): PodDatapath {
   return {
@@ -23,7 +55,7 @@ function podOf(netnsPath: string): PodDatapath {
 }
 
 /** The same pod by two `ip -batch` processes, sysctls left out in its favour. */
-function wireWithIp(host: TestNamespace, pod: TestNamespace, desired: PodDatapath): void {
+function wireWithIp(host: HeldNamespace, pod: HeldNamespace, desired: PodDatapath): void {
   const [ip] = desired.addresses;
   const { hostLink, hostMac, podLink, podMac, mtu } = desired;
   const batches = [
@@ -71,12 +103,7 @@ async function measure(wire: () => unknown, unwire: () => Promise<unknown>): Pro
 const at = (sorted: readonly number[], part: number): string =>
   (sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN).toFixed(2).padStart(7);
 
-const reason = whyNoKernel();
-if (reason !== undefined) {
-  console.error(`bench/wire-pod: not run: ${reason}`);
-  process.exit(1);
-}
-const [host, pod] = [await makeNamespace(), await makeNamespace()];
+const [host, pod] = [await holdNamespace(), await holdNamespace()];
 const stacks = createLinuxStacks();
 const stack = stacks.open({ netnsPath: host.path });
 const desired = podOf(pod.path);

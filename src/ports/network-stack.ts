@@ -30,6 +30,7 @@ export interface PodLinkView {
   readonly addresses: readonly Ip[];
 }
 
+/** Calls of `wirePod` and `unwirePod` for one host link take effect in the order of calls. */
 export interface NetworkStack {
   listLinks(): Promise<StackOutcome<readonly LinkView[]>>;
   /**
@@ -48,7 +49,10 @@ export interface NetworkStack {
   inspectPod(pod: PodDatapath): Promise<StackOutcome<readonly string[]>>;
   /** Every host veth with our prefix, and every address routed in table PODS (with an empty `hostLink` if its link is gone). */
   listPodLinks(vethPrefix: string): Promise<StackOutcome<readonly PodLinkView[]>>;
-  /** Calls back, at most every few tens of milliseconds, after links, routes, rules or nftables changed, whoever did it. */
+  /**
+   * Calls back, at most every few tens of milliseconds, after links, addresses, routes, rules or nftables changed,
+   * whoever did it; it may also call back once at the start.
+   */
   onChange(notify: () => void): Subscription;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // The Linux adapter's work as the ip and nft programs, which know nothing of it, see it; and as packets see it.
 
 import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { createLinuxStacks, type LinuxStacks } from '../../src/adapters/linux/linux-stacks.ts';
 import { createNamespaceSockets } from '../../src/adapters/linux/namespace-sockets.ts';
@@ -96,6 +97,13 @@ function tableListing(namespace: TestNamespace): unknown {
   );
 }
 
+/** Threads of this process, Workers' and libuv's included, that are in another namespace than its main thread. */
+function strayThreads(): readonly string[] {
+  const namespaceOf = (task: string): string => readlinkSync(`/proc/self/task/${task}/ns/net`);
+  const home = namespaceOf(String(process.pid));
+  return readdirSync('/proc/self/task').filter((task) => namespaceOf(task) !== home);
+}
+
 describe('adapters/linux beside ip and nft', { skip }, () => {
   let stacks: LinuxStacks;
   let sockets: NamespaceSockets;
@@ -123,6 +131,11 @@ describe('adapters/linux beside ip and nft', { skip }, () => {
   });
   afterEach(async () => {
     await stack.close();
+    assert.deepEqual(
+      strayThreads(),
+      [],
+      'every thread is back in the namespace that the process was born in',
+    );
     await Promise.all([host, ...pods].map((namespace) => namespace.remove()));
   });
 
@@ -239,6 +252,37 @@ describe('adapters/linux beside ip and nft', { skip }, () => {
     ] as const) {
       assert.equal(namespace.run('ip', '-6', 'addr', 'show', link), '');
     }
+  });
+
+  test('no request leaves a descriptor open, whether it succeeds or fails', async () => {
+    const pod = podOf(pods[0].path, 5);
+    const requests = async (): Promise<number> => {
+      await stack.wirePod(pod);
+      await stack.inspectPod(pod);
+      await stack.applyHost(desired);
+      await stack.wirePod({ ...pod, podLink: 'lo' });
+      await stack.wirePod({ ...pod, netnsPath: '/proc/self/ns/uts' });
+      await stack.unwirePod(pod);
+      await sockets.connect({
+        netnsPath: pods[0].path,
+        address: '192.0.2.1' as Ip,
+        port: 9,
+        timeoutMs: SILENCE_MS,
+      });
+      return readdirSync('/proc/self/fd').length;
+    };
+    const first = await requests();
+    for (let count = 0; count < 5; count++) assert.equal(await requests(), first);
+  });
+
+  test('a pod with an IPv6 address gets it also where IPv6 is off by default', async () => {
+    for (const namespace of [host, pods[0]]) {
+      namespace.run('sysctl', '-qw', 'net.ipv6.conf.default.disable_ipv6=1');
+    }
+    const pod = podOf(pods[0].path, 5);
+    valueOf(await stack.wirePod(pod));
+    assert.deepEqual(valueOf(await stack.inspectPod(pod)), []);
+    assert.match(pods[0].run('ip', '-6', 'addr', 'show', 'eth0'), /2600:1f18::5\/128/);
   });
 
   test('ip sees the host’s rules, routes and addresses', async () => {

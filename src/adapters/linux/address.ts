@@ -30,9 +30,8 @@ const IFA_FLAGS = 8;
 
 /** Skips IPv6 duplicate address detection, which would keep the address unusable for a second. */
 export const IFA_F_NODAD = 0x02;
-/** IPv6 only: duplicate address detection found another holder, or is still running. */
+/** IPv6 only: duplicate address detection found another holder. */
 export const IFA_F_DADFAILED = 0x08;
-export const IFA_F_TENTATIVE = 0x40;
 /** No route to the address's block is added to table main. */
 export const IFA_F_NOPREFIXROUTE = 0x200;
 

@@ -10,13 +10,19 @@ export interface KernelFailure {
   readonly message: string;
 }
 
+/** What to do about refusals that are of one cause wherever they come from. */
+const CURES: Readonly<Record<string, string>> = {
+  EPERM: 'run as root, or in a user namespace that owns the network namespace (unshare -Urnm)',
+  EROFS: '/proc/sys is read-only here: a container must be privileged, or have it mounted writable',
+};
+
 /** The kernel refused `step`. `errno` is its name for the error, `detail` its own text where it gave one. */
 export class KernelRefusal extends Error {
   readonly step: string;
   readonly errno: string;
   readonly detail: string;
 
-  constructor(step: string, errno: string, detail = '') {
+  constructor(step: string, errno: string, detail = CURES[errno] ?? '') {
     super(`${step}: ${errno}${detail === '' ? '' : ` (${detail})`}`);
     this.name = 'KernelRefusal';
     this.step = step;

@@ -37,7 +37,6 @@ export const SOCK_RAW = 3;
 export const SOCK_NONBLOCK = 0o4000;
 export const SOCK_CLOEXEC = 0o2000000;
 export const MSG_DONTWAIT = 0x40;
-export const MSG_TRUNC = 0x20;
 export const POLLIN = 1;
 const CLONE_NEWNET = 0x40000000;
 const POLLFD_LENGTH = 8;
@@ -88,7 +87,7 @@ export function sendTo(fd: number, bytes: Buffer, address: Buffer, step: string)
   checked(step, libcSendto(fd, bytes, bytes.length, 0, address, address.length));
 }
 
-/** recv(2) into `buffer`: answers the number of bytes; with MSG_TRUNC the datagram's whole length. */
+/** recv(2) into `buffer`: answers the number of bytes. */
 export const receive = (fd: number, buffer: Buffer, flags: number): number =>
   checked('receive from a socket', libcRecv(fd, buffer, buffer.length, flags));
 
@@ -116,7 +115,7 @@ export function waitOneMillisecond(): void {
 export function enterNetworkNamespace(fd: number, step: string): void {
   if (libcSetns(fd, CLONE_NEWNET) === 0) return;
   const errno = errnoName(koffi.errno());
-  throw new KernelRefusal(step, errno, errno === 'EINVAL' ? 'it is not a network namespace' : '');
+  throw new KernelRefusal(step, errno, errno === 'EINVAL' ? 'it is not a network namespace' : undefined);
 }
 
 /** abort(3): process.abort() is refused in Workers. */

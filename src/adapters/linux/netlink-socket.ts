@@ -189,14 +189,15 @@ function receiveAnswers(socket: NetlinkSocket, step: string): readonly NetlinkAn
 function refusalIn(answer: NetlinkAnswer, step: string): KernelRefusal | undefined {
   const errno = answer.body.length >= 4 ? -answer.body.readInt32LE(0) : 0;
   if (errno === 0) return undefined;
+  // Without a text of the kernel's, undefined leaves the choice to KernelRefusal.
   return new KernelRefusal(step, errnoName(errno), extendedText(answer));
 }
 
-function extendedText(answer: NetlinkAnswer): string {
-  if ((answer.flags & NLM_F_ACK_TLVS) === 0) return '';
-  if (answer.type === NLMSG_DONE) return textOf(attributesOf(answer.body, 4), NLMSGERR_ATTR_MSG) ?? '';
+function extendedText(answer: NetlinkAnswer): string | undefined {
+  if ((answer.flags & NLM_F_ACK_TLVS) === 0) return undefined;
+  if (answer.type === NLMSG_DONE) return textOf(attributesOf(answer.body, 4), NLMSGERR_ATTR_MSG);
   const requestLength =
     (answer.flags & NLM_F_CAPPED) !== 0 ? NLMSG_HEADER_LENGTH : answer.body.readUInt32LE(4);
   const start = 4 + ((requestLength + 3) & ~3);
-  return textOf(attributesOf(answer.body, start), NLMSGERR_ATTR_MSG) ?? '';
+  return textOf(attributesOf(answer.body, start), NLMSGERR_ATTR_MSG);
 }
