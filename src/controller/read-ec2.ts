@@ -52,7 +52,8 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
   const wakeup = createWakeup(clock, 'ec2 read loop');
   const due = {
     full: clock.now(),
-    missing: false,
+    missing: Infinity, // when to read what is named and not known
+    missingNotBefore: 0,
     instances: new Map<InstanceId, number>(), // instance -> when to read it
     subnets: new Map<SubnetId, number>(), // waited-for subnet -> when to read it
   };
@@ -72,7 +73,7 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
     const now = clock.now();
     if (due.full <= now) {
       due.full = now + RESYNC_MS;
-      due.missing = false;
+      due.missing = Infinity;
       due.instances.clear();
       due.subnets.clear();
       const wholly = await readAll(deps);
@@ -82,11 +83,13 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
     }
     const instances = takeDue(due.instances, now);
     const subnets = takeDue(due.subnets, now);
-    if (due.missing) {
-      due.missing = false;
-      const wholly = await readMissing(deps);
-      if (!wholly || asksEarly()) due.full = Math.min(due.full, clock.now() + RETRY_MS);
-      deps.onRead(undefined);
+    if (due.missing <= now) {
+      due.missing = Infinity;
+      const read = await readMissing(deps);
+      // What failed, or is not there, is not asked for in a circle.
+      if (read !== 'All') due.missingNotBefore = clock.now() + RETRY_MS;
+      if (read === 'Partly' || asksEarly()) due.full = Math.min(due.full, clock.now() + RETRY_MS);
+      if (read !== 'Nothing') deps.onRead(undefined);
     }
     if (instances.length > 0) {
       const wholly = await readEnisOf(deps, instances);
@@ -100,12 +103,7 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
     }
   };
   const nextDue = (): number =>
-    Math.min(
-      due.full,
-      due.missing ? clock.now() : Infinity,
-      ...due.instances.values(),
-      ...due.subnets.values(),
-    );
+    Math.min(due.full, due.missing, ...due.instances.values(), ...due.subnets.values());
   const loop = async (): Promise<void> => {
     while (!state.stopped) {
       await step();
@@ -121,7 +119,9 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
       wakeup.wake();
     },
     readMissing: () => {
-      due.missing = true;
+      const at = Math.max(clock.now() + GATHER_MS, due.missingNotBefore);
+      if (due.missing <= at) return;
+      due.missing = at;
       wakeup.wake();
     },
     pollSubnet: (id) => {
@@ -174,10 +174,11 @@ async function readAll(deps: Ec2ReaderDeps): Promise<boolean> {
   const subnets = await readSubnets(deps, then.subnets);
   const groups = await readGroups(deps, then.groups);
   const rest = await readVpcsAndLimits(deps, 'all');
-  return instances && enis && subnets && groups && rest;
+  return instances && enis && subnets && groups && rest !== 'Partly';
 }
 
-async function readMissing(deps: Ec2ReaderDeps): Promise<boolean> {
+/** Asks for what the cluster names and the view does not hold. `Nothing`: there was nothing to ask for. */
+async function readMissing(deps: Ec2ReaderDeps): Promise<'All' | 'Partly' | 'Nothing'> {
   const { view } = deps;
   const first = named(deps);
   const newInstances = first.instances.filter((id) => !view.instances.has(id));
@@ -185,16 +186,14 @@ async function readMissing(deps: Ec2ReaderDeps): Promise<boolean> {
   const instances = await readInstances(deps, newInstances);
   const enis = await readEnisOf(deps, unread);
   const then = named(deps);
-  const subnets = await readSubnets(
-    deps,
-    then.subnets.filter((id) => !view.subnets.has(id)),
-  );
-  const groups = await readGroups(
-    deps,
-    then.groups.filter((id) => !view.groups.has(id)),
-  );
+  const newSubnets = then.subnets.filter((id) => !view.subnets.has(id));
+  const newGroups = then.groups.filter((id) => !view.groups.has(id));
+  const subnets = await readSubnets(deps, newSubnets);
+  const groups = await readGroups(deps, newGroups);
   const rest = await readVpcsAndLimits(deps, 'missing');
-  return instances && enis && subnets && groups && rest;
+  if (!(instances && enis && subnets && groups) || rest === 'Partly') return 'Partly';
+  const asked = [newInstances, unread, newSubnets, newGroups].some((list) => list.length > 0);
+  return asked || rest === 'All' ? 'All' : 'Nothing';
 }
 
 /** Waits for a read token, makes the call, and logs what went wrong. */
@@ -281,7 +280,10 @@ async function readGroups(deps: Ec2ReaderDeps, ids: readonly SecurityGroupId[]):
   return wholly;
 }
 
-async function readVpcsAndLimits(deps: Ec2ReaderDeps, which: 'all' | 'missing'): Promise<boolean> {
+async function readVpcsAndLimits(
+  deps: Ec2ReaderDeps,
+  which: 'all' | 'missing',
+): Promise<'All' | 'Partly' | 'Nothing'> {
   const { view } = deps;
   const vpcIds = new Set<VpcId>();
   const types = new Set<string>();
@@ -304,5 +306,6 @@ async function readVpcsAndLimits(deps: Ec2ReaderDeps, which: 'all' | 'missing'):
     if (found === undefined) wholly = false;
     else recordAnswer(view.limits, batch, new Map(found.map((one) => [one.instanceType, one])));
   }
-  return wholly;
+  if (vpcs.length + newTypes.length === 0) return 'Nothing';
+  return wholly ? 'All' : 'Partly';
 }
