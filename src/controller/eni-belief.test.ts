@@ -96,7 +96,15 @@ test('a detach that we asked for holds against answers from before, and ends in 
     10,
   );
   assert.equal(sighted(asked, eni({ attachment }), 20).eni.attachment?.status, 'detaching');
-  assert.equal(sighted(asked, eni(), 20).eni.attachment, undefined);
+  const ended = sighted(asked, eni(), 20);
+  assert.equal(ended.eni.attachment, undefined);
+  assert.equal(
+    sighted(ended, eni({ attachment }), 30).eni.attachment,
+    undefined,
+    'describes go back in time',
+  );
+  const anew = { ...attachment, attachmentId: 'eni-attach-00000002' as AttachmentId };
+  assert.deepEqual(sighted(ended, eni({ attachment: anew }), 30).eni.attachment, anew);
 });
 
 test('a deleted ENI stays deleted while describes may still show it', () => {

@@ -2,6 +2,7 @@
 // and may go back in time, so what was written or seen stands until staleness can no longer explain its absence.
 
 import type { Ip } from '../domain/address/ip.ts';
+import type { AttachmentId } from '../domain/ids.ts';
 import type { Ec2Eni, EniAttachment } from '../ports/ec2.ts';
 
 /** How long a write or a sighting outweighs an answer that contradicts it, ms: well above EC2's staleness of some seconds. */
@@ -16,6 +17,8 @@ export interface EniBelief {
   readonly removedAt: ReadonlyMap<Ip, number>;
   /** Last time the present attachment was seen or written. */
   readonly attachmentSeenAt: number;
+  /** The last detach that we asked for: a describe that shows this attachment once it has ended is stale. */
+  readonly detached?: { readonly attachmentId: AttachmentId; readonly at: number };
   /** We deleted it: a describe that still shows it is stale. */
   readonly deletedAt?: number;
   /** No assign before this time. */
@@ -57,6 +60,11 @@ function mergeAttachment(
   now: number,
 ): { attachment: EniAttachment | undefined; attachmentSeenAt: number } {
   const ours = previous.eni.attachment;
+  const { detached } = previous;
+  const hasEnded = ours === undefined && detached !== undefined && isRecent(detached.at, now);
+  if (hasEnded && described?.attachmentId === detached.attachmentId) {
+    return { attachment: undefined, attachmentSeenAt: previous.attachmentSeenAt };
+  }
   if (ours === undefined || !isRecent(previous.attachmentSeenAt, now)) {
     return { attachment: described, attachmentSeenAt: now };
   }
@@ -86,7 +94,14 @@ export function missed(previous: EniBelief, now: number): EniBelief | undefined 
 
 /** Our own attach or detach took effect. */
 export function attachmentWritten(previous: EniBelief, attachment: EniAttachment, now: number): EniBelief {
-  return { ...previous, eni: withAttachment(previous.eni, attachment), attachmentSeenAt: now, seenAt: now };
+  const { attachmentId } = attachment;
+  return {
+    ...previous,
+    eni: withAttachment(previous.eni, attachment),
+    attachmentSeenAt: now,
+    seenAt: now,
+    ...(attachment.status === 'detaching' ? { detached: { attachmentId, at: now } } : {}),
+  };
 }
 
 /** Our own assign took effect. */
