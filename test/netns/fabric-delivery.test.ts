@@ -197,10 +197,10 @@ describe('the fabric', { skip }, () => {
     const router = netnsPath(`${prefix}-vpc-router`);
     const look = (): string =>
       [
-        inside(router, 'ip', '-d', 'addr'),
+        inside(router, 'ip', 'addr'),
         inside(router, 'ip', 'route'),
         inside(router, 'nft', '-a', 'list', 'ruleset'),
-        inside(a, 'ip', 'addr'),
+        inside(a, 'ip', '-4', 'addr'),
       ].join('\n');
     const first = look();
     okOf(await fabric.sync());

@@ -229,10 +229,13 @@ export function configure(netnsPath: string, link: string, addresses: readonly s
   }
 }
 
+/** Names of the namespaces with the prefix, in code-unit order. */
 export const namespacesOf = (prefix: string): readonly string[] =>
   execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' })
     .split('\n')
-    .filter((line) => line.startsWith(`${prefix}-`));
+    .flatMap((line) => line.split(' ')[0] ?? [])
+    .filter((name) => name.startsWith(`${prefix}-`))
+    .sort();
 
 /** Waits until `look` holds: for what happens by itself a short while later. */
 export async function eventually(what: string, look: () => boolean): Promise<void> {
@@ -251,7 +254,7 @@ export interface Probe {
 }
 
 /** Long beside a round trip in the lab, which takes well under a millisecond; short enough to wait for silence. */
-const PROBE_TIMEOUT_MS = 500;
+const PROBE_TIMEOUT_MS = 300;
 
 export function createProbe(): Probe {
   const sockets = createNamespaceSockets();

@@ -81,6 +81,8 @@ export function createFabric(options: FabricOptions): Fabric {
   let retry: Timer | undefined;
   let failedInARow = 0;
   let isClosed = false;
+  /** Nothing is removed in the name of a prefix that was refused. */
+  let hasBegun = false;
 
   const links = createEniLinks({
     clock,
@@ -120,6 +122,7 @@ export function createFabric(options: FabricOptions): Fabric {
   const build = async (): Promise<FabricResult<void>> => {
     const invalid = whyInvalid(options);
     if (invalid !== undefined) return err({ kind: 'invalid', message: invalid });
+    hasBegun = true;
     for (const step of [prepareNetnsDirectory, removeAll, () => buildOutside(names, hosts)]) {
       const result = await step();
       if (!result.ok) return result;
@@ -162,7 +165,7 @@ export function createFabric(options: FabricOptions): Fabric {
       // A pass that is under way would go on making what is removed here.
       await sync();
       await server?.close();
-      return removeAll();
+      return hasBegun ? removeAll() : ok(undefined);
     },
   };
 }

@@ -38,12 +38,18 @@ const ROUTER_SYSCTLS: readonly (readonly [string, string])[] = [
   ['net/ipv4/conf/default/send_redirects', '0'],
 ];
 
+/** The VPC is IPv4 only; a kernel without IPv6 has nothing to switch off. */
+const NO_IPV6 = '{ [ ! -d /proc/sys/net/ipv6 ] || echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6; }';
+
 /** Makes the router and the two hosts. */
 export async function buildOutside(names: NamespaceNames, hosts: OutsideHosts): Promise<FabricResult<void>> {
   const { router, internet, onPrem } = names;
   const added = await addNamespaces([router, internet, onPrem]);
   if (!added.ok) return added;
-  const script = ROUTER_SYSCTLS.map(([path, value]) => `echo ${value} > /proc/sys/${path}`).join(' && ');
+  const script = [
+    ...ROUTER_SYSCTLS.map(([path, value]) => `echo ${value} > /proc/sys/${path}`),
+    NO_IPV6,
+  ].join(' && ');
   const configured = await runProgram({ argv: ['ip', 'netns', 'exec', router, 'sh', '-c', script] });
   if (!configured.ok) return configured;
   const linked = await runIp(undefined, [

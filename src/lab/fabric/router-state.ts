@@ -3,7 +3,7 @@
 import { cidrPrefixLength, hostCidr } from '../../domain/address/cidr.ts';
 import { type Cidr, familyOf, type Ip } from '../../domain/address/ip.ts';
 import { subnetGateway } from '../../domain/address/subnet.ts';
-import type { AttachmentId, EniId } from '../../domain/ids.ts';
+import type { AttachmentId, EniId, InstanceId } from '../../domain/ids.ts';
 import type { EniLink } from './eni-links.ts';
 import type { VpcView } from './vpc-truth.ts';
 
@@ -42,16 +42,20 @@ export interface RouterChange {
   readonly removals: readonly string[];
   /** The state once the removals are done. */
   readonly remaining: RouterState;
-  /** Links to be plugged in. */
+  /** Links that the changes plug in. */
   readonly added: readonly EniLink[];
-  /** `ip` commands in the router's namespace, each of which may be repeated. */
+  /** `ip` commands in the router's namespace; once the links are there, each may be repeated. */
   readonly changes: readonly string[];
 }
 
+/** `nodeOf` names the namespace of an instance. */
 export function routerChange(
-  have: RouterState,
-  want: RouterState,
-  plugged: readonly EniLink[],
+  {
+    have,
+    want,
+    plugged,
+  }: { readonly have: RouterState; readonly want: RouterState; readonly plugged: readonly EniLink[] },
+  nodeOf: (instanceId: InstanceId) => string,
 ): RouterChange {
   const links = new Map(
     [...have.links].filter(([link, attachmentId]) => want.links.get(link) === attachmentId),
@@ -75,7 +79,7 @@ export function routerChange(
       ...[...want.gateways]
         .filter((gateway) => !gateways.has(gateway))
         .map((gateway) => `addr replace ${gateway}/32 dev lo`),
-      ...added.flatMap(linkCommands),
+      ...added.flatMap((link) => linkCommands(link, nodeOf)),
       ...[...want.routes]
         .filter(([block, link]) => routes.get(block) !== link)
         .map(([block, link]) => `route replace ${block} via ${ENI_NEXT_HOP} dev ${link} onlink`),
@@ -89,20 +93,20 @@ export function routerChange(
  */
 const ENI_NEXT_HOP = '169.254.0.1';
 
-const linkCommands = ({ routerLink, eniId, mac }: EniLink): readonly string[] => [
+/** MTU inside a VPC: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html */
+const VPC_MTU = 9001;
+
+const linkCommands = (
+  { routerLink, eniId, mac, appearsAs, instanceId }: EniLink,
+  nodeOf: (instanceId: InstanceId) => string,
+): readonly string[] => [
+  `link add name ${routerLink} mtu ${VPC_MTU} type veth ` +
+    `peer name ${appearsAs} address ${mac} mtu ${VPC_MTU} netns ${nodeOf(instanceId)}`,
   `link set dev ${routerLink} alias ${eniId} up`,
   // The router answers ARP for every address of the VPC; by default it would wait up to 0.8 s before it does.
   `ntable change name arp_cache dev ${routerLink} proxy_delay 0`,
   `neigh replace ${ENI_NEXT_HOP} lladdr ${mac} dev ${routerLink} nud permanent`,
 ];
-
-/** MTU inside a VPC: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html */
-const VPC_MTU = 9001;
-
-/** The command, in no namespace in particular, that plugs an ENI into its node. */
-export const plugCommand = (link: EniLink, router: string, node: string): string =>
-  `link add name ${link.routerLink} netns ${router} mtu ${VPC_MTU} type veth ` +
-  `peer name ${link.appearsAs} address ${link.mac} mtu ${VPC_MTU} netns ${node}`;
 
 /** What a cloud image's network configuration does with the primary ENI when the node starts. */
 export function primaryEniCommands(link: EniLink, view: VpcView): readonly string[] {

@@ -11,7 +11,6 @@ import { routerRules } from './router-rules.ts';
 import {
   desiredRouter,
   EMPTY_ROUTER,
-  plugCommand,
   primaryEniCommands,
   type RouterState,
   routerChange,
@@ -72,7 +71,7 @@ export function createVpcSync(options: VpcSyncOptions): VpcSync {
   const changeRouter = async (view: VpcView): Promise<FabricResult<void>> => {
     const plugged = links.observe(view);
     const want = desiredRouter(view, plugged);
-    const { removals, remaining, added, changes } = routerChange(router, want, plugged);
+    const { removals, remaining, added, changes } = routerChange({ have: router, want, plugged }, names.node);
     const removed = await removeWithIp(names.router, removals);
     if (!removed.ok) return removed;
     router = remaining;
@@ -110,12 +109,6 @@ async function plugIn(
   view: VpcView,
   { added, changes }: { readonly added: readonly EniLink[]; readonly changes: readonly string[] },
 ): Promise<FabricResult<void>> {
-  const plugged = await runIp(
-    undefined,
-    added.map((link) => plugCommand(link, names.router, names.node(link.instanceId))),
-  );
-  if (!plugged.ok) return plugged;
-  // The router first: when the node's link comes up, its gateway answers.
   const changed = await runIp(names.router, changes);
   if (!changed.ok) return changed;
   const results = await Promise.all(
