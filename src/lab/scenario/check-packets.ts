@@ -38,7 +38,7 @@ const showOutcome = (outcome: Outcome<unknown, SocketFailure>): string => {
 };
 
 const showTarget = ({ endpoint, port }: Destination): string =>
-  `${showEndpoint(endpoint)}${port === DEFAULT_PORT ? '' : ` port ${port}`}`;
+  `${showEndpoint(endpoint)}${port === DEFAULT_PORT || endpoint.kind === 'Metadata' ? '' : ` port ${port}`}`;
 
 export async function sightReach(ground: Ground, want: CheckOf<'reach'>): Promise<Sighting> {
   if (want.to.endpoint.kind === 'Metadata') return sightMetadata(ground, want.from);

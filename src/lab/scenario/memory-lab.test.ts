@@ -1,0 +1,186 @@
+// Scenarios played in memory: what the whole system does, and what the report says of it.
+
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Log } from '../../ports/log.ts';
+import { openMemoryLab } from './open-lab.ts';
+import { parseScenario, showMistakes } from './parse-scenario.ts';
+import { plain, renderEvent } from './report.ts';
+import { runTimeline } from './run-timeline.ts';
+
+const quiet: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, mark: () => {} };
+
+const world = (more: string, node = ''): string => `name: story
+vpc:
+  id: vpc-0123456789abcdef0
+  cidr: 10.0.0.0/16
+  subnets:
+    - { id: subnet-00000000000000001, name: nodes, zone: eu-west-1a, cidr: 10.0.0.0/24 }
+    - { id: subnet-00000000000000002, name: pods, zone: eu-west-1a, cidr: 10.0.16.0/20 }
+  securityGroups:
+    - { id: sg-00000000000000001, name: all, ingress: [] }
+settings: { AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: true, WARM_IP_TARGET: 1, IP_COOLDOWN_PERIOD: 1 }
+nodes:
+  - { name: n1, type: m5.large, subnet: nodes, securityGroups: [all]${node} }
+  - { name: n2, type: m5.large, subnet: nodes, securityGroups: [all], launch: ByStep }
+eniConfigs:
+  - { apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: eu-west-1a }, spec: { subnet: subnet-00000000000000002, securityGroups: [sg-00000000000000001] } }
+${more}`;
+
+interface Played {
+  readonly text: string;
+  readonly brokenCount: number;
+}
+
+async function play(text: string): Promise<Played> {
+  const scenario = parseScenario(text);
+  assert.ok(scenario.ok, scenario.ok ? '' : showMistakes('story.yaml', scenario.error));
+  const open = await openMemoryLab(scenario.value, {
+    seed: 1,
+    log: quiet,
+    why: 'a test',
+    drain: () => setImmediate(),
+  });
+  let told = '';
+  const { counts } = await open.drive(
+    runTimeline(open.lab, (event) => {
+      told += renderEvent(event, plain);
+    }),
+  );
+  await open.drive(open.lab.close());
+  return { text: told, brokenCount: counts.Broken };
+}
+
+suite('a scenario in memory', () => {
+  const stories: readonly [string, string][] = [
+    [
+      'a node launched by a step joins, and a pod on it runs',
+      world(`steps:
+  - launchNode: n2
+  - createPods: { node: n2, pods: [kube-system/dns] }
+  - { expect: it runs, running: { pods: [kube-system/dns], subnet: pods, deviceIndex: 1 } }`),
+    ],
+    [
+      'pods that run when their agent restarts keep their addresses, and later pods get theirs',
+      world(`steps:
+  - createPods: { node: n1, prefix: web, count: 3 }
+  - { expect: they run, running: { pods: [web-*] } }
+  - restartAgent: n1
+  - { expect: they still run, holdsFor: 5s, running: { pods: [web-*] } }
+  - createPods: { node: n1, pods: [late] }
+  - { expect: the next one runs, running: { pods: [late] } }`),
+    ],
+    [
+      'deleted pods give their addresses back, and a pod may come back under its name',
+      world(`steps:
+  - createPods: { node: n1, prefix: web, count: 3 }
+  - { expect: they run, running: { pods: [web-*] } }
+  - deletePods: [web-*]
+  - { expect: they are gone, gone: { pods: [web-1, web-2, web-3] } }
+  - { expect: only the warm pool is left, within: 2m, addresses: { node: n1, held: 1, used: 0 } }
+  - createPods: { node: n1, pods: [web-1] }
+  - { expect: it runs again, running: { pods: [web-1] } }`),
+    ],
+    [
+      'a full instance: the pod beyond its capacity waits, and an Event names the instance',
+      world(`steps:
+  - createPods: { node: n1, prefix: web, count: 18 }
+  - { expect: two ENIs of nine addresses serve eighteen pods, within: 1m, running: { pods: [web-*] } }
+  - createPods: { node: n1, pods: [late] }
+  - { expect: the next one waits, holdsFor: 5s, waiting: { pods: [late] } }
+  - { expect: an Event says why, event: { about: pod/late, reason: InstanceFull, says: [m5.large, 3 of 3 ENIs] } }
+  - deletePods: [web-1]
+  - { expect: one pod ends -> the next one runs, within: 1m, running: { pods: [late] } }`),
+    ],
+    [
+      'an ENIConfig without a subnet: its status and an Event name the field, and no ENI is made',
+      world(
+        `---
+{ apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: broken }, spec: { securityGroups: [] } }`,
+        ', annotations: { k8s.amazonaws.com/eniConfig: broken }',
+      ).replace(
+        '---',
+        `steps:
+  - { expect: the ENIConfig says it, eniConfigStatus: { name: broken, ready: false, says: [spec.subnet is missing] } }
+  - { expect: the node says it, condition: { node: n1, type: EniConfigSelected, status: 'False', says: [broken, spec.subnet] } }
+  - { expect: an Event says it, event: { about: node/n1, says: [spec.subnet] } }
+  - { expect: no ENI, holdsFor: 5s, enis: { node: n1, count: 0 } }
+---`,
+      ),
+    ],
+    [
+      'an ENIConfig with a malformed subnet id: the same',
+      world(
+        `steps:
+  - { expect: the ENIConfig says it, eniConfigStatus: { name: broken, ready: false, says: ['"subnet-1" is not a subnet id'] } }
+  - { expect: nothing is selected, selection: { node: n1, is: None, source: Annotation } }
+  - { expect: no ENI, holdsFor: 5s, enis: { node: n1, count: 0 } }
+---
+{ apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: broken }, spec: { subnet: subnet-1 } }`,
+        ', annotations: { k8s.amazonaws.com/eniConfig: broken }',
+      ),
+    ],
+    [
+      'an ENIConfig with a security group that does not exist: the same',
+      world(
+        `steps:
+  - { expect: the ENIConfig says it, eniConfigStatus: { name: broken, ready: false, says: [sg-0000000000000000f] } }
+  - { expect: nothing is selected, selection: { node: n1, is: None, source: Annotation } }
+  - { expect: no ENI, holdsFor: 5s, enis: { node: n1, count: 0 } }
+---
+{ apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: broken }, spec: { subnet: subnet-00000000000000002, securityGroups: [sg-0000000000000000f] } }`,
+        ', annotations: { k8s.amazonaws.com/eniConfig: broken }',
+      ),
+    ],
+    [
+      'a deleted ENIConfig: running pods keep their addresses, and nothing new is made',
+      world(`steps:
+  - createPods: { node: n1, pods: [old] }
+  - { expect: it runs, running: { pods: [old] } }
+  - deleteEniConfig: eu-west-1a
+  - { expect: nothing is selected, selection: { node: n1, is: None } }
+  - createPods: { node: n1, pods: [new] }
+  - { expect: the running pod goes on, holdsFor: 5s, running: { pods: [old] } }`),
+    ],
+    [
+      'a label is as good as an annotation, and is followed when it changes',
+      world(`steps:
+  - labelNode: { node: n1, set: { k8s.amazonaws.com/eniConfig: absent } }
+  - { expect: the label wins over the zone, selection: { node: n1, is: None, source: Label } }
+  - labelNode: { node: n1, remove: [k8s.amazonaws.com/eniConfig] }
+  - { expect: without it the zone decides again, selection: { node: n1, is: eu-west-1a, source: Zone } }`),
+    ],
+  ];
+  for (const [title, text] of stories)
+    test(title, async () => {
+      const played = await play(text);
+      assert.equal(played.brokenCount, 0, played.text);
+      assert.match(played.text, /✓/);
+    });
+
+  test('is the same run every time', async () => {
+    const text = world(`steps:
+  - createPods: { node: n1, prefix: web, count: 5 }
+  - { expect: they run, running: { pods: [web-*] } }`);
+    assert.deepEqual(await play(text), await play(text));
+  });
+
+  test('a cross says what was expected, what was seen, and what node and pods say of themselves', async () => {
+    const { text, brokenCount } = await play(
+      world(
+        `steps:
+  - createPods: { node: n1, pods: [web] }
+  - { expect: it runs, within: 3s, running: { pods: [web], subnet: pods } }`,
+        ', annotations: { k8s.amazonaws.com/eniConfig: absent }',
+      ),
+    );
+    assert.equal(brokenCount, 1);
+    assert.match(
+      text,
+      / {2}✗ it runs\n {6}expected: running in pods \(10\.0\.16\.0\/20\)\n {6}seen: {5}web: Waiting/,
+    );
+    assert.match(text, / {6}condition of n1: EniConfigSelected=False EniConfigNotFound: .*"absent"/);
+    assert.match(text, / {6}Event: Warning EniConfigNotFound on node n1: /);
+  });
+});
