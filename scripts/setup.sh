@@ -62,7 +62,9 @@ install_debian() {
   command -v apt-get >/dev/null || fail "missing on this machine (names of the Debian packages): $packages"
   if [ "$(id -u)" -ne 0 ]; then
     printf 'setup: missing Debian packages. Install them with\n\n  sudo sh -c "%s"\n\n' "$line" >&2
-    exit 1
+    [ "$purpose" = demo ] || exit 1
+    echo "setup: the demo goes on without them: in memory, with no packets" >&2
+    return 0
   fi
   echo "setup: $line"
   apt-get update -qq
