@@ -10,6 +10,7 @@ import {
   addressesAdded,
   addressesRemoved,
   attachmentWritten,
+  BELIEF_MS,
   type EniBelief,
   missed,
   sighted,
@@ -19,6 +20,11 @@ import {
 export type Known<T> = { readonly kind: 'Known'; readonly value: T } | { readonly kind: 'Missing' };
 
 export interface Ec2View {
+  /**
+   * From this time on a describe cannot show anything older than this process. Before, it may show what a process before
+   * us has undone since, and miss what that one has done.
+   */
+  readonly trustedFrom: number;
   readonly instances: Map<InstanceId, Known<Ec2Instance>>;
   readonly subnets: Map<SubnetId, Known<SubnetFacts>>;
   readonly groups: Map<SecurityGroupId, Known<Ec2SecurityGroup>>;
@@ -30,8 +36,9 @@ export interface Ec2View {
 }
 
 /** An empty view: nothing is known. */
-export function createEc2View(): Ec2View {
+export function createEc2View(now: number): Ec2View {
   return {
+    trustedFrom: now + BELIEF_MS,
     instances: new Map(),
     subnets: new Map(),
     groups: new Map(),
@@ -93,7 +100,7 @@ export function enisOf(view: Ec2View, instanceId: InstanceId, clusterName: strin
 /** Our own writes, as EC2 confirmed them. */
 export const ownWrites = {
   created: (view: Ec2View, eni: Ec2Eni, now: number): void => {
-    view.enis.set(eni.eniId, sighted(view.enis.get(eni.eniId), eni, now));
+    view.enis.set(eni.eniId, addressesAdded(sighted(view.enis.get(eni.eniId), eni, now), eni.addresses, now));
     takeFromSubnet(view, eni.subnetId, 1 + eni.addresses.length);
   },
   attachment: (view: Ec2View, eniId: EniId, attachment: EniAttachment, now: number): void =>

@@ -13,6 +13,8 @@ export interface EniBelief {
   /** Last time a describe or an answer to our own call showed it. */
   readonly seenAt: number;
   readonly addressSeenAt: ReadonlyMap<Ip, number>;
+  /** Addresses that the answer to a call of ours named: no stale describe can have made them up. */
+  readonly ownAddresses: ReadonlySet<Ip>;
   /** Addresses that we unassigned, and when. */
   readonly removedAt: ReadonlyMap<Ip, number>;
   /** Last time the present attachment was seen or written. */
@@ -34,6 +36,7 @@ export function sighted(previous: EniBelief | undefined, eni: Ec2Eni, now: numbe
       eni,
       seenAt: now,
       addressSeenAt: new Map(eni.addresses.map((ip) => [ip, now])),
+      ownAddresses: new Set(),
       removedAt: new Map(),
       attachmentSeenAt: now,
     };
@@ -116,6 +119,7 @@ export function addressesAdded(previous: EniBelief, added: readonly Ip[], now: n
     ...previous,
     eni: { ...previous.eni, addresses: [...addressSeenAt.keys()] },
     addressSeenAt,
+    ownAddresses: new Set([...previous.ownAddresses, ...added]),
     removedAt,
   };
 }
@@ -124,14 +128,17 @@ export function addressesAdded(previous: EniBelief, added: readonly Ip[], now: n
 export function addressesRemoved(previous: EniBelief, removed: readonly Ip[], now: number): EniBelief {
   const addressSeenAt = new Map(previous.addressSeenAt);
   const removedAt = new Map(previous.removedAt);
+  const ownAddresses = new Set(previous.ownAddresses);
   for (const ip of removed) {
     addressSeenAt.delete(ip);
+    ownAddresses.delete(ip);
     removedAt.set(ip, now);
   }
   return {
     ...previous,
     eni: { ...previous.eni, addresses: [...addressSeenAt.keys()] },
     addressSeenAt,
+    ownAddresses,
     removedAt,
   };
 }

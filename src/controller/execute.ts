@@ -108,11 +108,14 @@ async function call(
     }
     case 'DetachEni': {
       const { eniId, attachmentId } = action;
-      return settle(await ec2.detachNetworkInterface({ attachmentId }), () => {
-        const attachment = view.enis.get(eniId)?.eni.attachment;
-        if (attachment !== undefined)
-          ownWrites.attachment(view, eniId, { ...attachment, status: 'detaching' }, clock.now());
-      });
+      const outcome = await ec2.detachNetworkInterface({ attachmentId });
+      const attachment = view.enis.get(eniId)?.eni.attachment;
+      // Also when the outcome is unknown: an ENI that may be going must not be given to pods again before EC2 has said,
+      // past all staleness, that it stayed.
+      if (outcome.kind !== 'failed' && attachment !== undefined) {
+        ownWrites.attachment(view, eniId, { ...attachment, status: 'detaching' }, clock.now());
+      }
+      return settle(outcome, () => undefined);
     }
     case 'DeleteEni': {
       const outcome = await ec2.deleteNetworkInterface({ eniId: action.eniId });

@@ -1,15 +1,16 @@
 // Freezes what is believed of one node for one decision.
 
+import type { Ip } from '../domain/address/ip.ts';
 import type { EniConfigView, SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import { selectEniConfig } from '../domain/eniconfig/select-eni-config.ts';
 import type { Selection } from '../domain/eniconfig/selection.ts';
-import type { IntentId, NodeName, SubnetId } from '../domain/ids.ts';
+import type { EniId, IntentId, NodeName, SubnetId } from '../domain/ids.ts';
 import { maxPods } from '../domain/instance/max-pods.ts';
 import type { InstanceFacts } from '../domain/ipam/node-network.ts';
 import type { EniView, NodeView, PlanSettings } from '../domain/ipam/node-view.ts';
 import { ENI_CONFIG_TAG, intentOf, isOwned } from '../domain/ipam/tags.ts';
 import { err, ok, type Result } from '../domain/result.ts';
-import type { NodeRecord } from '../ports/cluster.ts';
+import type { NodeNetworkRecord, NodeRecord } from '../ports/cluster.ts';
 import type { Ec2Instance, Ec2Vpc } from '../ports/ec2.ts';
 import { type ClusterView, isSynced, podsNeedingAddress } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
@@ -51,6 +52,10 @@ export function snapshotOf(
   const vpc = knownValue(ec2.vpcs, instance.vpcId);
   if (vpc === undefined) return err(`the CIDRs of ${instance.vpcId} are not known`);
   const published = cluster.nodeNetworks.get(name);
+  const beliefs = enisOf(ec2, node.instanceId, settings.clusterName);
+  const unseen = unseenEni(beliefs, published, from);
+  if (unseen !== undefined)
+    return err(`EC2 does not show ${unseen} attached, which was published before this process began`);
   const subnets = new Map<SubnetId, SubnetFacts>();
   for (const [id, known] of ec2.subnets) if (known.kind === 'Known') subnets.set(id, known.value);
   return ok({
@@ -60,9 +65,7 @@ export function snapshotOf(
     limits,
     selection: select(node, instance, from),
     subnets,
-    enis: enisOf(ec2, node.instanceId, settings.clusterName).map((belief) =>
-      eniView(belief, instance, settings),
-    ),
+    enis: beliefs.map((belief) => eniView(belief, instance, published, from)),
     ...(published === undefined ? {} : { published: { spec: published.spec, status: published.status } }),
     pods: podsNeedingAddress(cluster, name)
       .map((pod) => pod.key)
@@ -134,8 +137,58 @@ function select(node: NodeRecord, instance: Ec2Instance, from: SnapshotSources):
   }).selection;
 }
 
-function eniView(belief: EniBelief, instance: Ec2Instance, settings: ControllerSettings): EniView {
+/**
+ * An ENI that an earlier process published and that EC2 does not show attached while its answers may be older than that:
+ * deciding without it would take it from under its pods.
+ */
+function unseenEni(
+  beliefs: readonly EniBelief[],
+  published: NodeNetworkRecord | undefined,
+  { ec2, now }: SnapshotSources,
+): EniId | undefined {
+  if (now >= ec2.trustedFrom) return undefined;
+  const seen = new Set(
+    beliefs
+      .filter(({ eni, detached }) => eni.attachment !== undefined || detached !== undefined)
+      .map(({ eni }) => eni.eniId),
+  );
+  return published?.spec.enis.find(
+    (one) => !seen.has(one.eniId) && ec2.enis.get(one.eniId)?.deletedAt === undefined,
+  )?.eniId;
+}
+
+/**
+ * The ENI's addresses, where an earlier process' published spec outweighs describes that may be older than it: what it
+ * lists and they miss is there; what they show and it does not list may have been unassigned since.
+ */
+function addressesOf(
+  belief: EniBelief,
+  published: NodeNetworkRecord | undefined,
+  { ec2, now }: SnapshotSources,
+): { addresses: readonly Ip[]; doubtful: ReadonlySet<Ip> } {
+  const { eni, addressSeenAt, ownAddresses, removedAt } = belief;
+  const listed = new Set<Ip>(published?.spec.enis.find((one) => one.eniId === eni.eniId)?.addresses ?? []);
+  const missed =
+    now < ec2.trustedFrom ? [...listed].filter((ip) => !addressSeenAt.has(ip) && !removedAt.has(ip)) : [];
+  // An ENI whose intent is still open has never been published, so nobody can have unassigned anything from it.
+  const intentId = intentOf(eni.tags);
+  const isNew = published?.spec.intents.some((intent) => intent.id === intentId) ?? false;
+  const isTrusted = (ip: Ip): boolean =>
+    isNew || listed.has(ip) || ownAddresses.has(ip) || (addressSeenAt.get(ip) ?? 0) >= ec2.trustedFrom;
+  return {
+    addresses: [...eni.addresses, ...missed],
+    doubtful: new Set(eni.addresses.filter((ip) => !isTrusted(ip))),
+  };
+}
+
+function eniView(
+  belief: EniBelief,
+  instance: Ec2Instance,
+  published: NodeNetworkRecord | undefined,
+  from: SnapshotSources,
+): EniView {
   const { eni } = belief;
+  const { settings } = from;
   const intentId = intentOf(eni.tags);
   return {
     eniId: eni.eniId,
@@ -145,7 +198,7 @@ function eniView(belief: EniBelief, instance: Ec2Instance, settings: ControllerS
     subnetId: eni.subnetId,
     securityGroupIds: eni.securityGroupIds,
     primaryAddress: eni.primaryAddress,
-    addresses: eni.addresses,
+    ...addressesOf(belief, published, from),
     prefixes: eni.prefixes,
     eniConfig: eni.tags[ENI_CONFIG_TAG] ?? '',
     ...(intentId === undefined ? {} : { intentId }),

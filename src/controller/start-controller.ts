@@ -40,7 +40,7 @@ const ENI_CONFIG_KEY = 'ENIConfig/';
 export function startController(deps: ControllerDeps): Controller {
   const { cluster, ec2, clock, random, log, settings } = deps;
   const clusterView = createClusterView();
-  const ec2View = createEc2View();
+  const ec2View = createEc2View(clock.now());
   const budget = createBudget(clock);
   const memories = new Map<string, NodeMemory>(); // node name -> memory
   const instancesToNodes = (): Map<string, string> =>

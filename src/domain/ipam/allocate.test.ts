@@ -1,3 +1,5 @@
+// Which address a pod gets, and when it gets none.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ip } from '../address/testing.ts';

@@ -1,3 +1,5 @@
+// How journal records add up, which are refused, and what compaction keeps.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ip } from '../address/testing.ts';

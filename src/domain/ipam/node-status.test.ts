@@ -1,3 +1,5 @@
+// The status that the agent writes, and when two are the same.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ip } from '../address/testing.ts';

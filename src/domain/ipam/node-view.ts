@@ -28,6 +28,8 @@ export interface EniView {
   readonly securityGroupIds: readonly SecurityGroupId[];
   readonly primaryAddress: Ip;
   readonly addresses: readonly Ip[];
+  /** Of `addresses`, those that may be gone since: they take their slot, but are not published. */
+  readonly doubtful?: ReadonlySet<Ip>;
   readonly prefixes: readonly Cidr[];
   /** ENIConfig for which it was made, `''` for the node's own subnet. */
   readonly eniConfig: string;

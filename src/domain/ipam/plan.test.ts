@@ -70,7 +70,11 @@ test('WARM_ENI_TARGET keeps a whole ENI of free addresses, and stops at max pods
   const used = [{ ip: addresses(10, 1)[0]!, pod: pods(1)[0]! }];
   const view = nodeView({ podEnis: [one], pods: pods(1), settings: { ...settings, targets } });
   const busy = published(view, { used }, planned(asOne).spec);
-  assert.equal(planned(busy).spec.intents[0]?.addressCount, 1, 'one pod breaks it: one more address mends it');
+  assert.equal(
+    planned(busy).spec.intents[0]?.addressCount,
+    1,
+    'one pod breaks it: one more address mends it',
+  );
   const capped = { ...busy, maxPods: 9 };
   assert.deepEqual(planned(capped).spec.intents, [], 'more than max pods would serve nobody');
 });

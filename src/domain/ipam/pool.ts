@@ -84,7 +84,9 @@ function sortAddresses(view: NodeView, eni: EniView, marks: AddressMarks): PoolE
   const asked = marks.withdrawing.get(eni.eniId) ?? new Set<Ip>();
   // An address that EC2 gave us again while the agent still lists the old grant as withdrawn waits until the agent has
   // forgotten it: published earlier, the agent could not tell the new grant from the old (WD-3).
-  const published = eni.addresses.filter((ip) => !marks.withdrawn.has(ip) || asked.has(ip));
+  const published = eni.addresses.filter(
+    (ip) => eni.doubtful?.has(ip) !== true && (!marks.withdrawn.has(ip) || asked.has(ip)),
+  );
   const withdrawn = published.filter((ip) => marks.withdrawn.has(ip));
   const withdrawing = published.filter((ip) => asked.has(ip) && !marks.withdrawn.has(ip));
   const used = published.filter((ip) => marks.used.has(ip));

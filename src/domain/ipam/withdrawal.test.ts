@@ -1,3 +1,5 @@
+// The agent's half of the withdrawal handshake, rule by rule.
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ip } from '../address/testing.ts';
