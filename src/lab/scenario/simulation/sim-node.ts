@@ -40,6 +40,9 @@ export interface SimNode {
 
 /** How long kubelet's plugin waits for the agent, and how long a DaemonSet needs to start it again. */
 const RESTART_MS = { min: 200, max: 5_000 };
+const CRASH_IN_REQUEST_ODDS = 0.02;
+/** About as long as an ADD takes: journal, wiring in steps, answer. */
+const REQUEST_MS = 8;
 const NOT_REACHED = { kind: 'Refused', code: 11, message: 'the agent cannot be reached' } as const;
 
 /** Starts the node. Its agent serves once it has read its NodeNetwork and its links are there. */
@@ -71,9 +74,21 @@ export function startSimNode(deps: SimNodeDeps): SimNode {
       log: deps.log,
     });
   };
+  const crash = (): void => {
+    if (agent === undefined) return;
+    agent = undefined;
+    kernel.kill(agentName);
+    journal.crash(chance(random, deps.dial.profile().node.tornJournalOdds));
+    died.resolve('died');
+    nodeClock.timer(drawBetween(random, RESTART_MS), 'agent restart', start);
+  };
   const ask = async (request: CniRequest): Promise<CniReply | undefined> => {
     const now = agent;
     if (now === undefined) return undefined;
+    // A request takes some milliseconds of an hour: crashes at any time would hardly ever fall between its steps.
+    if (deps.dial.profile().node.agentCrashesPerHour > 0 && chance(random, CRASH_IN_REQUEST_ODDS)) {
+      nodeClock.timer(drawBetween(random, { min: 0, max: REQUEST_MS }), 'crash in a request', crash);
+    }
     const deadline = died.promise;
     const answer = now.then((started) => started.handleCni(request));
     const first = await Promise.race([answer, deadline]);
@@ -96,14 +111,7 @@ export function startSimNode(deps: SimNodeDeps): SimNode {
   });
   return {
     name,
-    crashAgent: () => {
-      if (agent === undefined) return;
-      agent = undefined;
-      kernel.kill(agentName);
-      journal.crash(chance(random, deps.dial.profile().node.tornJournalOdds));
-      died.resolve('died');
-      nodeClock.timer(drawBetween(random, RESTART_MS), 'agent restart', start);
-    },
+    crashAgent: crash,
   };
 }
 
