@@ -53,6 +53,13 @@ export function createAddressChecker(world: WorldTruth): Checker {
       if (status?.withdrawn.includes(address) === true) {
         world.broken('IP-6', `${address} serves ${pod}, and status.withdrawn of ${node} lists it`);
       }
+      const instanceId = world.instanceOf(node);
+      const primary =
+        instanceId === undefined
+          ? undefined
+          : world.ec2.enisOf(instanceId).find((eni) => eni.attachment?.deviceIndex === 0);
+      if (primary?.addresses.includes(address) === true)
+        world.broken('IP-7', `${pod} has ${address} of a primary ENI`);
       checkOnNode(sandbox);
     },
     onDeleting: ({ address }) => {

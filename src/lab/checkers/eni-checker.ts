@@ -1,6 +1,6 @@
-// ENI-1, ENI-2, ENI-3: limits are kept, what is not ours is not touched, and no ENI goes under a pod.
+// ENI-1, ENI-2, ENI-3, ENI-6: limits are kept, what is not ours is not touched, no ENI goes under a pod or is made twice.
 
-import { OWNER_TAG } from '../../domain/ipam/tags.ts';
+import { INTENT_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, WorldTruth } from './checker.ts';
@@ -12,6 +12,14 @@ export function createEniChecker(world: WorldTruth): Checker {
       world.broken('ENI-2', `${eni.eniId}, which is not ours (${eni.description}), was ${what}`);
     }
     if (eni.attachment?.deviceIndex === 0) world.broken('ENI-2', `primary ENI ${eni.eniId} was ${what}`);
+  };
+  const madeFor = new Map<string, string>(); // intent -> the ENI that it made
+  const checkOnePerIntent = (eni: Ec2Eni): void => {
+    const intent = eni.tags[INTENT_TAG];
+    if (intent === undefined) return;
+    const before = madeFor.get(intent);
+    if (before !== undefined) world.broken('ENI-6', `intent ${intent} made ${before} and then ${eni.eniId}`);
+    madeFor.set(intent, eni.eniId);
   };
   const checkLimits = (eni: Ec2Eni): void => {
     const instanceId = eni.attachment?.instanceId;
@@ -56,6 +64,7 @@ export function createEniChecker(world: WorldTruth): Checker {
       case 'EniCreated':
       case 'EniDeleted':
         checkOwner(change.eni, change.kind === 'EniCreated' ? 'created' : 'deleted');
+        if (change.kind === 'EniCreated') checkOnePerIntent(change.eni);
         if (change.kind === 'EniDeleted') checkNotUnderPods(change.eni, 'deleted');
         return;
       case 'EniModified':

@@ -1,7 +1,7 @@
-// LV-1, LV-2: once the faults stop, every pod that can have an address has one, and EC2 is left in peace.
+// LV-1, LV-2, LV-5: once the faults stop, every pod that can have an address has one, and EC2 is left in peace.
 
 import type { NodeName, PodKey, SubnetId } from '../../domain/ids.ts';
-import { OWNER_TAG } from '../../domain/ipam/tags.ts';
+import { INSTANCE_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 
 export interface LivenessChecker extends Checker {
@@ -45,6 +45,27 @@ export function createLivenessChecker({ world, choiceOf }: LivenessSources): Liv
     return undefined;
   };
 
+  /** Where the node's choice is right, nothing is left of an earlier one but what pods still hold. */
+  const checkLeftovers = (node: NodeName, subnetId: SubnetId): void => {
+    const record = world.cluster.nodeNetwork(node);
+    const instanceId = world.instanceOf(node);
+    if (record === undefined || instanceId === undefined) return;
+    for (const intent of record.spec.intents)
+      world.broken('LV-5', `intent ${intent.id} of ${node} is still open`);
+    const held = new Set([...world.live.values()].map((sandbox) => sandbox.address));
+    for (const eni of world.ec2.enis()) {
+      if (eni.tags[INSTANCE_TAG] !== instanceId) continue;
+      if (eni.attachment === undefined)
+        world.broken('LV-5', `${eni.eniId} of ${node} is ours and not attached`);
+      const isOld = eni.subnetId !== subnetId && !eni.addresses.some((ip) => held.has(ip));
+      if (isOld)
+        world.broken(
+          'LV-5',
+          `${eni.eniId} of ${node} is in ${eni.subnetId}, not selected any more, and has no pod`,
+        );
+    }
+  };
+
   return {
     startQuiet: () => {
       quiet = true;
@@ -55,6 +76,10 @@ export function createLivenessChecker({ world, choiceOf }: LivenessSources): Liv
       }
     },
     atRest: () => {
+      for (const { name } of world.cluster.list('Node')) {
+        const subnetId = choiceOf(name);
+        if (subnetId !== undefined) checkLeftovers(name, subnetId);
+      }
       for (const pod of world.cluster.list('Pod')) {
         if (pod.nodeName === undefined || pod.deleting || pod.finished || isServed(pod.key)) continue;
         if (excuse(pod.nodeName) === undefined) {
