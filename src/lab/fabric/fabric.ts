@@ -5,19 +5,21 @@ import { cidrPrefixLength } from '../../domain/address/cidr.ts';
 import { familyOf } from '../../domain/address/ip.ts';
 import type { InstanceId } from '../../domain/ids.ts';
 import { err, ok } from '../../domain/result.ts';
-import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Subscription } from '../../ports/cluster.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { coalesce } from './coalesce.ts';
 import { createEniLinks, LIFELIKE_LINKS, type LinkLife } from './eni-links.ts';
-import type { FabricFailure, FabricResult } from './fabric-failure.ts';
+import type { FabricResult } from './fabric-failure.ts';
+import { createFollower } from './follower.ts';
 import { type MetadataServer, startMetadataServer } from './metadata-server.ts';
 import { createMetadataService } from './metadata-service.ts';
 import { namespaceNames, netnsPath, PREFIX_PATTERN } from './namespace-names.ts';
-import { addNamespaces, listNamespaces, prepareNetnsDirectory, removeNamespaces } from './namespaces.ts';
+import { listNamespaces, prepareNetnsDirectory, removeNamespaces } from './namespaces.ts';
 import { buildOutside, DEFAULT_OUTSIDE_HOSTS, type OutsideHosts } from './outside.ts';
 import { addressBehind, PUBLIC_BLOCK_LENGTH } from './public-addresses.ts';
+import { createPodNamespaces } from './pod-namespaces.ts';
 import { createVpcSync } from './vpc-sync.ts';
 import type { VpcTruth } from './vpc-truth.ts';
 
@@ -33,7 +35,7 @@ export interface FabricOptions {
   readonly random: Random;
   readonly log: Log;
   readonly hosts?: OutsideHosts;
-  /** What an instance's namespace is called after the prefix; its id when absent. */
+  /** What an instance's namespace is called after the prefix, asked once for each instance; its id when absent. */
   readonly nodeName?: (instanceId: InstanceId) => string;
   readonly linkLife?: LinkLife;
 }
@@ -67,103 +69,60 @@ export interface Fabric {
   close(): Promise<FabricResult<void>>;
 }
 
-/** After a failed pass, the next try; each further one as late again. */
-const RETRY_DELAY_MS = 500;
-const RETRY_COUNT_MAX = 5;
-
 export function createFabric(options: FabricOptions): Fabric {
   const { truth, clock, random, log, hosts = DEFAULT_OUTSIDE_HOSTS } = options;
   const names = namespaceNames(options.prefix, options.nodeName ?? ((instanceId) => instanceId));
-  // instance -> its pods' namespaces
-  const pods = new Map<InstanceId, Set<string>>();
   let server: MetadataServer | undefined;
   let subscription: Subscription | undefined;
-  let retry: Timer | undefined;
-  let failedInARow = 0;
   let isClosed = false;
   /** Nothing is removed in the name of a prefix that was refused. */
   let hasBegun = false;
 
-  const links = createEniLinks({
-    clock,
-    random,
-    life: options.linkLife ?? LIFELIKE_LINKS,
-    onDue: () => syncInBackground(),
-  });
+  const life = options.linkLife ?? LIFELIKE_LINKS;
+  const links = createEniLinks({ clock, random, life, onDue: () => follower.now() });
   const vpc = createVpcSync({
     truth,
     names,
     links,
     log,
-    onNodeRemoved: (instanceId) => {
-      const left = [...(pods.get(instanceId) ?? [])];
-      pods.delete(instanceId);
-      return removeNamespaces(left);
-    },
+    onNodeRemoved: (instanceId) => pods.deleteAllOf(instanceId),
   });
+  const pods = createPodNamespaces(names, vpc.hasNode);
   const sync = coalesce(() => (isClosed ? Promise.resolve(ok(undefined)) : vpc.pass()));
-  const syncInBackground = (): void => {
-    void sync().then((result) => {
-      if (result.ok) failedInARow = 0;
-      else tryAgain(result.error);
-    });
-  };
-  const tryAgain = (failure: FabricFailure): void => {
-    if (isClosed) return;
-    failedInARow += 1;
-    log.error('the fabric cannot follow the truth', { cause: failure.message, failedInARow });
-    retry?.cancel();
-    if (failedInARow > RETRY_COUNT_MAX) return;
-    retry = clock.timer(RETRY_DELAY_MS * failedInARow, 'fabric retry', syncInBackground);
-  };
+  const follower = createFollower({ clock, log, sync });
   const removeAll = async (): Promise<FabricResult<void>> =>
     removeNamespaces((await listNamespaces()).filter((name) => names.isOurs(name)));
 
-  const build = async (): Promise<FabricResult<void>> => {
-    const invalid = whyInvalid(options);
-    if (invalid !== undefined) return err({ kind: 'invalid', message: invalid });
-    hasBegun = true;
-    for (const step of [prepareNetnsDirectory, removeAll, () => buildOutside(names, hosts)]) {
-      const result = await step();
-      if (!result.ok) return result;
-    }
-    const started = await startMetadataServer(names.router, createMetadataService({ truth, clock, random }));
-    if (!started.ok) return started;
-    server = started.value;
-    subscription = truth.onChange(syncInBackground);
-    return sync();
-  };
-
   return {
-    start: build,
+    start: async () => {
+      const invalid = whyInvalid(options);
+      if (invalid !== undefined) return err({ kind: 'invalid', message: invalid });
+      hasBegun = true;
+      for (const step of [prepareNetnsDirectory, removeAll, () => buildOutside(names, hosts)]) {
+        const result = await step();
+        if (!result.ok) return result;
+      }
+      const service = createMetadataService({ truth, clock, random });
+      const started = await startMetadataServer(names.router, service);
+      if (!started.ok) return started;
+      server = started.value;
+      subscription = truth.onChange(follower.soon);
+      return sync();
+    },
     sync,
     nodeNetnsPath: (instanceId) => netnsPath(names.node(instanceId)),
-    createPodNetns: async (instanceId, podName) => {
-      if (!vpc.hasNode(instanceId)) {
-        const message = `there is no running instance ${instanceId} for pod ${podName}: launch it, and wait for sync()`;
-        return err({ kind: 'unknown-instance', message });
-      }
-      const name = names.pod(instanceId, podName);
-      const ofInstance = pods.get(instanceId) ?? new Set();
-      pods.set(instanceId, ofInstance.add(name));
-      const added = await addNamespaces([name]);
-      return added.ok ? ok(netnsPath(name)) : added;
-    },
-    deletePodNetns: (instanceId, podName) => {
-      const name = names.pod(instanceId, podName);
-      pods.get(instanceId)?.delete(name);
-      return removeNamespaces([name]);
-    },
+    createPodNetns: pods.create,
+    deletePodNetns: pods.delete,
     internetHost: { netnsPath: netnsPath(names.internet), address: hosts.internet },
     onPremHost: { netnsPath: netnsPath(names.onPrem), address: hosts.onPrem },
     seenFromInternet: (address) => addressBehind(truth.read().cidrs, address),
     close: async () => {
       isClosed = true;
       subscription?.close();
-      retry?.cancel();
-      links.close();
+      follower.close();
       // A pass that is under way would go on making what is removed here.
       await sync();
+      links.close();
       await server?.close();
       return hasBegun ? removeAll() : ok(undefined);
     },

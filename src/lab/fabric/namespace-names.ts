@@ -21,10 +21,16 @@ export interface NamespaceNames {
   isOurs(namespace: string): boolean;
 }
 
+/** `nodeName` is asked once for each instance, so that its namespace keeps its name. */
 export function namespaceNames(prefix: string, nodeName: (instanceId: InstanceId) => string): NamespaceNames {
+  const nodes = new Map<InstanceId, string>();
   // A namespace is a file: a slash would name a directory.
   const fileName = (text: string): string => text.replaceAll(/[^A-Za-z0-9._-]/g, '-');
-  const node = (instanceId: InstanceId): string => `${prefix}-${fileName(nodeName(instanceId))}`;
+  const node = (instanceId: InstanceId): string => {
+    const name = nodes.get(instanceId) ?? `${prefix}-${fileName(nodeName(instanceId))}`;
+    nodes.set(instanceId, name);
+    return name;
+  };
   return {
     router: `${prefix}-vpc-router`,
     internet: `${prefix}-internet`,
