@@ -1,0 +1,114 @@
+// The agent's end of the unix socket: HTTP with one JSON message each way.
+
+import { chmod, lstat, mkdir, unlink } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+import { CNI_HTTP_PATH, type CniReply, type CniRequest } from '../../protocol/agent-socket/cni-message.ts';
+import { encodeReply, decodeRequest } from '../../protocol/agent-socket/codec.ts';
+
+/** A CNI request is a few hundred bytes; a previous result or a long GC list some tens of kilobytes. */
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+const SOCKET_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+
+export interface AgentSocket {
+  /** Stops listening, lets requests under way end, and removes the socket. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on a unix socket at `path` that only its owner (root) may use. A socket that a dead agent left is removed;
+ * one that somebody still answers on, and a path that is no socket, are refused.
+ */
+export async function serveAgentSocket(
+  path: string,
+  handle: (request: CniRequest) => Promise<CniReply>,
+): Promise<AgentSocket> {
+  await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+  await removeStale(path);
+  const server = createServer((request, response) => {
+    answer(request, response, handle).catch((error: unknown) => {
+      // The handler answers every request it can read; only a mistake of ours, or a broken connection, gets here.
+      response.writeHead(500, { 'content-type': 'text/plain' });
+      response.end(error instanceof Error ? error.message : String(error));
+    });
+  });
+  await listen(server, path);
+  return {
+    close: () =>
+      new Promise((resolve, reject) => {
+        server.close((error) => (error === undefined ? resolve() : reject(error)));
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+async function removeStale(path: string): Promise<void> {
+  const stat = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (stat === undefined) return;
+  if (!stat.isSocket())
+    throw new Error(`${path} is in the way: it is no socket; remove it, or set another path`);
+  if (await isAnswered(path)) throw new Error(`another agent answers on ${path}; stop it first`);
+  await unlink(path);
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** The mask makes the socket ours from its first moment on, not only after the chmod. */
+async function listen(server: Server, path: string): Promise<void> {
+  const before = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, resolve);
+    });
+  } finally {
+    process.umask(before);
+  }
+  await chmod(path, SOCKET_MODE);
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handle: (request: CniRequest) => Promise<CniReply>,
+): Promise<void> {
+  const refuse = (status: number, why: string): void => {
+    response.writeHead(status, { 'content-type': 'text/plain' });
+    response.end(`${why}\n`);
+  };
+  if (request.method !== 'POST' || request.url !== CNI_HTTP_PATH) {
+    return refuse(404, `only POST ${CNI_HTTP_PATH} is served here`);
+  }
+  const body = await readBody(request);
+  if (body === undefined) return refuse(413, `the request is longer than ${BODY_BYTES_MAX} bytes`);
+  const parsed = decodeRequest(body);
+  if (!parsed.ok) return refuse(400, parsed.error);
+  const reply = await handle(parsed.value);
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(encodeReply(reply));
+}
+
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > BODY_BYTES_MAX) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

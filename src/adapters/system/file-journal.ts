@@ -1,0 +1,124 @@
+// The agent's journal in a file: every record is on the disk before anybody acts on it.
+
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { JournalRecord } from '../../domain/ipam/ledger.ts';
+import type { Journal, JournalContent, JournalFailure } from '../../ports/journal.ts';
+import { done, failed, type Outcome, unknown } from '../../ports/outcome.ts';
+import { readLines, writeLine } from './journal-line.ts';
+
+const DIRECTORY_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  length: number;
+}
+
+/**
+ * A journal at `path`, whose directory is made when missing. A record that a crash cut off is removed and reported
+ * by `load`. Damage in the middle makes `load` fail: to go on with half a memory would be to guess.
+ */
+export function createFileJournal(path: string): Journal {
+  let file: OpenFile | undefined;
+  let inDoubt = false;
+
+  const failure = (what: string, error: unknown): Outcome<never, JournalFailure> =>
+    failed({ message: `journal ${path} cannot be ${what}: ${messageOf(error)}` });
+
+  const load = async (): Promise<Outcome<JournalContent, JournalFailure>> => {
+    await file?.handle.close();
+    file = undefined;
+    await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+    const handle = await open(path, 'a+', FILE_MODE);
+    const read = readLines(await handle.readFile());
+    if (read.isDamaged) {
+      await handle.close();
+      const fix = 'restore the file, or drain the node and remove it';
+      return failed({
+        message: `journal ${path} is damaged at line ${read.badLine}, and sound lines follow: ${fix}`,
+      });
+    }
+    file = { handle, length: read.soundLength };
+    inDoubt = false;
+    if (read.badLine === undefined) return done({ records: read.records });
+    await handle.truncate(read.soundLength);
+    await handle.sync();
+    const torn = `line ${read.badLine} of journal ${path} was cut off by a crash and is dropped`;
+    return done({ records: read.records, torn });
+  };
+
+  const append = async (records: readonly JournalRecord[]): Promise<Outcome<void, JournalFailure>> => {
+    if (file === undefined) return failed({ message: `journal ${path} has not been loaded` });
+    if (inDoubt)
+      return failed({ message: `journal ${path} is in doubt after a failed write, and must be rewritten` });
+    const bytes = Buffer.from(records.map(writeLine).join(''));
+    try {
+      await writeAll(file.handle, bytes);
+      await file.handle.datasync();
+    } catch (error) {
+      return undo(file, error);
+    }
+    file.length += bytes.length;
+    return done(undefined);
+  };
+
+  /** Takes a failed append back, so that a half record is not followed by sound ones. */
+  const undo = async (
+    { handle, length }: OpenFile,
+    error: unknown,
+  ): Promise<Outcome<never, JournalFailure>> => {
+    try {
+      await handle.truncate(length);
+      await handle.sync();
+      return failure('written', error);
+    } catch (second) {
+      inDoubt = true;
+      return unknown(
+        `journal ${path}: ${messageOf(error)}; nor could it be taken back: ${messageOf(second)}`,
+      );
+    }
+  };
+
+  const rewrite = async (records: readonly JournalRecord[]): Promise<Outcome<void, JournalFailure>> => {
+    const bytes = Buffer.from(records.map(writeLine).join(''));
+    const next = `${path}.next`;
+    const handle = await open(next, 'w', FILE_MODE);
+    try {
+      await writeAll(handle, bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(next, path);
+    await syncDirectory(dirname(path));
+    await file?.handle.close();
+    file = { handle: await open(path, 'a+', FILE_MODE), length: bytes.length };
+    inDoubt = false;
+    return done(undefined);
+  };
+
+  return {
+    load: () => load().catch((error: unknown) => failure('read', error)),
+    append,
+    rewrite: (records) => rewrite(records).catch((error: unknown) => failure('rewritten', error)),
+  };
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    written += (await handle.write(bytes, written)).bytesWritten;
+  }
+}
+
+/** A rename is durable only once its directory is (rename(2), fsync(2)). */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,47 @@
+// One line of the journal file: a checksum, a record, and the line's end.
+
+import { crc32 } from 'node:zlib';
+import type { JournalRecord } from '../../domain/ipam/ledger.ts';
+
+/** `crc32 of the JSON, 8 hex digits` space `JSON` newline: a torn or damaged line is known as such. */
+export function writeLine(record: JournalRecord): string {
+  const json = JSON.stringify(record);
+  return `${checksum(json)} ${json}\n`;
+}
+
+const checksum = (json: string): string => crc32(json).toString(16).padStart(8, '0');
+
+export interface ReadLines {
+  readonly records: readonly JournalRecord[];
+  /** Bytes of whole, sound lines from the beginning. */
+  readonly soundLength: number;
+  /** Number of the first line that is not sound, from 1; absent when all are. */
+  readonly badLine?: number;
+  /** Whether sound lines follow the bad one: then it is no torn write but damage. */
+  readonly isDamaged: boolean;
+}
+
+/** Reads as far as the lines are sound. */
+export function readLines(content: Buffer): ReadLines {
+  const records: JournalRecord[] = [];
+  let offset = 0;
+  for (let line = 1; offset < content.length; line += 1) {
+    const end = content.indexOf(0x0a, offset);
+    const record = end < 0 ? undefined : parseLine(content.toString('utf8', offset, end));
+    if (record === undefined) {
+      const rest = end < 0 ? '' : content.toString('utf8', end + 1);
+      const isDamaged = rest.split('\n').some((one) => parseLine(one) !== undefined);
+      return { records, soundLength: offset, badLine: line, isDamaged };
+    }
+    records.push(record);
+    offset = end + 1;
+  }
+  return { records, soundLength: offset, isDamaged: false };
+}
+
+/** The checksum vouches for the content: whoever wrote it wrote a record. */
+function parseLine(line: string): JournalRecord | undefined {
+  const json = line.slice(9);
+  if (line[8] !== ' ' || line.slice(0, 8) !== checksum(json)) return undefined;
+  return JSON.parse(json) as JournalRecord;
+}
