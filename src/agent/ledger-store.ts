@@ -213,10 +213,15 @@ async function rewrite(
   const records = [...compact(state.ledger, deps.clock.now()), ...more];
   const outcome = await deps.journal.rewrite(records);
   if (outcome.kind === 'ok') {
-    if (state.failure !== undefined) deps.log.mark('journal-repaired');
+    const wasBroken = state.failure !== undefined;
     state.recordCount = 0;
     state.failure = undefined;
     state.undurable = new Set([...state.undurable].filter((ip) => !durableThen.has(ip)));
+    if (wasBroken) {
+      deps.log.mark('journal-repaired');
+      deps.log.info('the journal is written anew, and sound again', { recordCount: records.length });
+      deps.onChange();
+    }
   }
   return finishWrite(state, deps, { outcome, recordCount: records.length });
 }
@@ -230,10 +235,15 @@ function finishWrite(
     state.recordCount += recordCount;
     return ok(undefined);
   }
-  state.failure = `the journal cannot be written: ${describeOutcome(outcome)}`;
-  log.error('the journal cannot be written', { failure: state.failure });
-  onChange();
-  return err(state.failure);
+  const failure = `the journal cannot be written: ${describeOutcome(outcome)}`;
+  const isNew = state.failure === undefined;
+  state.failure = failure;
+  // Told once: a repair that fails again must not wake those who would ask for the next repair at once.
+  if (isNew) {
+    log.error('the journal cannot be written', { failure });
+    onChange();
+  }
+  return err(failure);
 }
 
 async function compactIfLong(state: StoreState, deps: LedgerStoreDeps): Promise<void> {

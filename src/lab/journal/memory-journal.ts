@@ -5,15 +5,15 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Journal, JournalFailure } from '../../ports/journal.ts';
 import { done, failed, type Outcome } from '../../ports/outcome.ts';
 
-/** What a sync of the disk takes, milliseconds. */
-const SYNC_MS = 1;
+/** What a read or a sync of the disk takes, milliseconds. */
+const DISK_MS = 1;
 
 export interface MemoryJournal {
   /** The journal as the next life of the agent opens it. `clock` is that life's. */
   open(clock: Clock): Journal;
   /**
-   * The agent dies. A write that is under way is lost; with `tear` it leaves half a record behind, which the next
-   * `load` reports.
+   * The agent dies. A write that is under way still reaches the disk, since the operating system lives on; nobody hears
+   * of it. With `tear` the power goes too: half a record is left behind, which the next `load` reports.
    */
   crash(tear: boolean): void;
   /** What `append` and `rewrite` answer instead of writing; undefined: they work. */
@@ -24,37 +24,41 @@ export interface MemoryJournal {
 
 export function createMemoryJournal(): MemoryJournal {
   let durable: readonly JournalRecord[] = [];
-  let writing: object | undefined;
+  /** What is durable once the write under way is through. */
+  let writing: readonly JournalRecord[] | undefined;
   let torn: string | undefined;
   let refusal: JournalFailure | undefined;
 
+  // One write at a time: the port leaves it to the caller.
   async function write(
     clock: Clock,
     next: () => readonly JournalRecord[],
   ): Promise<Outcome<void, JournalFailure>> {
     if (refusal !== undefined) return failed(refusal);
-    const mine = {};
-    writing = mine;
-    await clock.sleep(SYNC_MS, 'journal sync');
-    // Another life writes by now, or none: this one died in its sleep and nobody reads its answer.
-    if (writing !== mine) return failed({ message: 'the agent that wrote this is dead' });
+    const content = next();
+    writing = content;
+    await clock.sleep(DISK_MS, 'journal sync');
+    // This life died in its sleep: nobody reads its answer.
+    if (writing !== content) return failed({ message: 'the agent that wrote this is dead' });
     writing = undefined;
-    durable = next();
+    durable = content;
     return done(undefined);
   }
 
   return {
     open: (clock) => ({
-      load: () => {
+      load: async () => {
+        await clock.sleep(DISK_MS, 'journal read');
         const report = torn;
         torn = undefined;
-        return Promise.resolve(done({ records: durable, ...(report !== undefined && { torn: report }) }));
+        return done({ records: durable, ...(report !== undefined && { torn: report }) });
       },
       append: (records) => write(clock, () => [...durable, ...records]),
       rewrite: (records) => write(clock, () => [...records]),
     }),
     crash: (tear) => {
       if (tear && writing !== undefined) torn = 'the last record was cut off in the middle';
+      if (!tear && writing !== undefined) durable = writing;
       writing = undefined;
     },
     refuse: (failure) => {
