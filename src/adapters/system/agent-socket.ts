@@ -4,6 +4,7 @@ import { chmod, lstat, mkdir, unlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
+import { CNI_ERROR, cniError } from '../../protocol/cni/cni-error.ts';
 import { CNI_HTTP_PATH, type CniReply, type CniRequest } from '../../protocol/agent-socket/cni-message.ts';
 import { encodeReply, decodeRequest } from '../../protocol/agent-socket/codec.ts';
 
@@ -28,11 +29,8 @@ export async function serveAgentSocket(
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
   await removeStale(path);
   const server = createServer((request, response) => {
-    answer(request, response, handle).catch((error: unknown) => {
-      // The handler answers every request it can read; only a mistake of ours, or a broken connection, gets here.
-      response.writeHead(500, { 'content-type': 'text/plain' });
-      response.end(error instanceof Error ? error.message : String(error));
-    });
+    // A connection that broke in the middle has nobody to be told: the runtime asks again.
+    answer(request, response, handle).catch(() => response.destroy());
   });
   await listen(server, path);
   return {
@@ -97,9 +95,20 @@ async function answer(
   if (body === undefined) return refuse(413, `the request is longer than ${BODY_BYTES_MAX} bytes`);
   const parsed = decodeRequest(body);
   if (!parsed.ok) return refuse(400, parsed.error);
-  const reply = await handle(parsed.value);
+  // The headers go out before the work begins: by them the plugin tells an agent that works from one that hangs.
   response.writeHead(200, { 'content-type': 'application/json' });
+  response.flushHeaders();
+  const reply = await handle(parsed.value).catch(mistake);
   response.end(encodeReply(reply));
+}
+
+/** Only a mistake of ours makes the handler reject; the runtime still gets a CNI error. */
+function mistake(error: unknown): CniReply {
+  const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    kind: 'Error',
+    error: cniError(CNI_ERROR.internal, 'the agent failed; this is a bug of Eniwhere', details),
+  };
 }
 
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
