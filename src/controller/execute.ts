@@ -1,5 +1,6 @@
 // Carries out one action of a plan: takes budget, calls EC2, and writes the outcome into the view. It never chooses what.
 
+import type { Ip } from '../domain/address/ip.ts';
 import type { InstanceId } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import { eniTags } from '../domain/ipam/tags.ts';
@@ -38,11 +39,7 @@ const BUDGET_ACTION: Readonly<Record<Action['do'], BudgetAction>> = {
 };
 
 /** Executes `action` for an instance. Resolves with what came of it; never rejects for EC2's sake. */
-export async function execute(
-  deps: ExecuteDeps,
-  action: Action,
-  node: { readonly instanceId: InstanceId; readonly name: string; readonly memory: NodeMemory },
-): Promise<Executed> {
+export async function execute(deps: ExecuteDeps, action: Action, node: TargetNode): Promise<Executed> {
   const taken = deps.budget.take(BUDGET_ACTION[action.do]);
   if (!taken.granted) return { kind: 'noBudget', waitMs: taken.waitMs };
   const executed = await call(deps, action, node);
@@ -52,34 +49,20 @@ export async function execute(
   return executed;
 }
 
-async function call(
-  deps: ExecuteDeps,
-  action: Action,
-  node: { readonly instanceId: InstanceId; readonly name: string; readonly memory: NodeMemory },
-): Promise<Executed> {
+interface TargetNode {
+  readonly instanceId: InstanceId;
+  readonly name: string;
+  readonly memory: NodeMemory;
+}
+type Do<Verb extends Action['do']> = Extract<Action, { do: Verb }>;
+
+async function call(deps: ExecuteDeps, action: Action, node: TargetNode): Promise<Executed> {
   const { ec2, view, clock } = deps;
   switch (action.do) {
     case 'CreateEni':
       return createEni(deps, action, node);
-    case 'AttachEni': {
-      const { eniId, deviceIndex, networkCardIndex } = action;
-      const request = { eniId, instanceId: node.instanceId, deviceIndex, networkCardIndex };
-      return settle(await ec2.attachNetworkInterface(request), (attachmentId) =>
-        ownWrites.attachment(
-          view,
-          eniId,
-          {
-            attachmentId,
-            instanceId: node.instanceId,
-            deviceIndex,
-            networkCardIndex,
-            deleteOnTermination: false,
-            status: 'attaching',
-          },
-          clock.now(),
-        ),
-      );
-    }
+    case 'AttachEni':
+      return attachEni(deps, action, node);
     case 'SetDeleteOnTermination': {
       const { eniId, attachmentId } = action;
       return settle(await ec2.setDeleteOnTermination({ eniId, attachmentId }), () => {
@@ -96,37 +79,43 @@ async function call(
       if (outcome.kind === 'unknown') ownWrites.held(view, eniId, clock.now() + ASSIGN_HOLD_MS);
       return settle(outcome, (added) => ownWrites.added(view, eniId, added, clock.now()));
     }
-    case 'UnassignAddresses': {
-      const { eniId, addresses } = action;
-      const outcome = await ec2.unassignPrivateIpAddresses({ eniId, addresses });
-      // EC2 refuses an address that is not on the ENI: an earlier try, whose answer was lost, has removed it.
-      const isGone =
-        outcome.kind === 'failed' &&
-        (outcome.failure.kind === 'invalid' || outcome.failure.kind === 'not-found');
-      if (isGone) return unassignOneByOne(deps, action);
-      return settle(outcome, () => ownWrites.removed(view, eniId, addresses, clock.now()));
-    }
-    case 'DetachEni': {
-      const { eniId, attachmentId } = action;
-      const outcome = await ec2.detachNetworkInterface({ attachmentId });
-      const attachment = view.enis.get(eniId)?.eni.attachment;
-      // Also when the outcome is unknown: an ENI that may be going must not be given to pods again before EC2 has said,
-      // past all staleness, that it stayed.
-      if (outcome.kind !== 'failed' && attachment !== undefined) {
-        ownWrites.attachment(view, eniId, { ...attachment, status: 'detaching' }, clock.now());
-      }
-      return settle(outcome, () => undefined);
-    }
+    case 'UnassignAddresses':
+      return unassignAddresses(deps, action);
+    case 'DetachEni':
+      return detachEni(deps, action);
     case 'DeleteEni': {
-      const outcome = await ec2.deleteNetworkInterface({ eniId: action.eniId });
-      const isGone = outcome.kind === 'failed' && outcome.failure.kind === 'not-found';
-      if (isGone) {
-        ownWrites.deleted(view, action.eniId, clock.now());
-        return { kind: 'done' };
-      }
-      return settle(outcome, () => ownWrites.deleted(view, action.eniId, clock.now()));
+      const { eniId } = action;
+      const outcome = await ec2.deleteNetworkInterface({ eniId });
+      if (!isNotThere(outcome)) return settle(outcome, () => ownWrites.deleted(view, eniId, clock.now()));
+      ownWrites.deleted(view, eniId, clock.now());
+      return { kind: 'done' };
     }
   }
+}
+
+const isNotThere = (outcome: Ec2Outcome<unknown>): boolean =>
+  outcome.kind === 'failed' && outcome.failure.kind === 'not-found';
+
+async function attachEni(deps: ExecuteDeps, action: Do<'AttachEni'>, node: TargetNode): Promise<Executed> {
+  const { eniId, deviceIndex, networkCardIndex } = action;
+  const place = { instanceId: node.instanceId, deviceIndex, networkCardIndex };
+  const outcome = await deps.ec2.attachNetworkInterface({ eniId, ...place });
+  return settle(outcome, (attachmentId) => {
+    const attachment = { attachmentId, ...place, deleteOnTermination: false, status: 'attaching' as const };
+    ownWrites.attachment(deps.view, eniId, attachment, deps.clock.now());
+  });
+}
+
+async function detachEni(deps: ExecuteDeps, action: Do<'DetachEni'>): Promise<Executed> {
+  const { eniId, attachmentId } = action;
+  const outcome = await deps.ec2.detachNetworkInterface({ attachmentId });
+  const attachment = deps.view.enis.get(eniId)?.eni.attachment;
+  // Also when the outcome is unknown: an ENI that may be going must not be given to pods again before EC2 has said, past
+  // all staleness, that it stayed.
+  if (outcome.kind !== 'failed' && attachment !== undefined) {
+    ownWrites.attachment(deps.view, eniId, { ...attachment, status: 'detaching' }, deps.clock.now());
+  }
+  return settle(outcome, () => undefined);
 }
 
 function settle<T>(outcome: Ec2Outcome<T>, write: (value: T) => void): Executed {
@@ -139,11 +128,7 @@ function settle<T>(outcome: Ec2Outcome<T>, write: (value: T) => void): Executed 
     : { kind: 'unknown', cause: outcome.cause };
 }
 
-async function createEni(
-  deps: ExecuteDeps,
-  action: Extract<Action, { do: 'CreateEni' }>,
-  node: { readonly instanceId: InstanceId; readonly name: string; readonly memory: NodeMemory },
-): Promise<Executed> {
+async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: TargetNode): Promise<Executed> {
   const { intent } = action;
   const { memory } = node;
   const isFirstTry = memory.untriedIntents.delete(intent.id);
@@ -164,18 +149,19 @@ async function createEni(
   return settle(outcome, (eni) => ownWrites.created(deps.view, eni, deps.clock.now()));
 }
 
-/** Some of a batch are gone already: removes each alone, and takes "not there" as removed. */
-async function unassignOneByOne(
-  deps: ExecuteDeps,
-  action: Extract<Action, { do: 'UnassignAddresses' }>,
-): Promise<Executed> {
-  for (const ip of action.addresses) {
-    const outcome = await deps.ec2.unassignPrivateIpAddresses({ eniId: action.eniId, addresses: [ip] });
-    const isGone =
-      outcome.kind === 'failed' &&
-      (outcome.failure.kind === 'invalid' || outcome.failure.kind === 'not-found');
-    if (outcome.kind === 'ok' || isGone) ownWrites.removed(deps.view, action.eniId, [ip], deps.clock.now());
-    else return settle(outcome, () => undefined);
+/** EC2 refuses a whole batch when one address is not on the ENI: an earlier try, whose answer was lost, has removed it. */
+async function unassignAddresses(deps: ExecuteDeps, action: Do<'UnassignAddresses'>): Promise<Executed> {
+  const { eniId, addresses } = action;
+  const unassign = (batch: readonly Ip[]): Promise<Ec2Outcome<void>> =>
+    deps.ec2.unassignPrivateIpAddresses({ eniId, addresses: batch });
+  const removed = (batch: readonly Ip[]): void =>
+    ownWrites.removed(deps.view, eniId, batch, deps.clock.now());
+  const outcome = await unassign(addresses);
+  if (!isNotThere(outcome)) return settle(outcome, () => removed(addresses));
+  for (const ip of addresses) {
+    const alone = await unassign([ip]);
+    if (alone.kind !== 'ok' && !isNotThere(alone)) return settle(alone, () => undefined);
+    removed([ip]);
   }
   return { kind: 'done' };
 }

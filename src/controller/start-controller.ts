@@ -1,20 +1,20 @@
 // The controller: watches the cluster, reads EC2, and reconciles one node at a time.
 
-import type { NodeName } from '../domain/ids.ts';
+import type { InstanceId, NodeName } from '../domain/ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ControllerCluster, Kind, KindMap, Subscription } from '../ports/cluster.ts';
 import type { Ec2 } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
-import { createBudget } from './budget.ts';
-import { createClusterView, recordEvent } from './cluster-view.ts';
+import { type Budget, createBudget } from './budget.ts';
+import { type ClusterView, createClusterView, recordEvent } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
-import { createEc2View } from './ec2-view.ts';
+import { createEc2View, type Ec2View } from './ec2-view.ts';
 import { createNodeMemory, type NodeMemory } from './node-memory.ts';
-import { startEc2ReadLoop } from './read-ec2.ts';
+import { type Ec2ReadLoop, startEc2ReadLoop } from './read-ec2.ts';
 import { reportEniConfig } from './report-eni-config.ts';
 import { reconcileNode } from './reconcile-node.ts';
-import { createWorkQueue } from './work-queue.ts';
+import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
 export interface ControllerDeps {
   readonly cluster: ControllerCluster;
@@ -36,68 +36,87 @@ const WORKER_COUNT = 32;
 const CRASH_RETRY_MS = 5_000;
 const ENI_CONFIG_KEY = 'ENIConfig/';
 
+interface Parts extends ControllerDeps {
+  readonly clusterView: ClusterView;
+  readonly ec2View: Ec2View;
+  readonly budget: Budget;
+  /** node name -> memory */
+  readonly memories: Map<string, NodeMemory>;
+}
+
 /** Starts the controller. It runs until stopped; every failure is logged, reported and tried again. */
 export function startController(deps: ControllerDeps): Controller {
-  const { cluster, ec2, clock, random, log, settings } = deps;
-  const clusterView = createClusterView();
-  const ec2View = createEc2View(clock.now());
-  const budget = createBudget(clock);
-  const memories = new Map<string, NodeMemory>(); // node name -> memory
-  const instancesToNodes = (): Map<string, string> =>
-    new Map([...clusterView.nodes.values()].map((node) => [node.instanceId ?? '', node.name]));
-
+  const { clock, settings } = deps;
+  const parts: Parts = {
+    ...deps,
+    clusterView: createClusterView(),
+    ec2View: createEc2View(clock.now()),
+    budget: createBudget(clock),
+    memories: new Map(),
+  };
   const reads = startEc2ReadLoop({
-    ec2,
+    ...parts,
+    cluster: parts.clusterView,
+    view: parts.ec2View,
     clusterName: settings.clusterName,
-    cluster: clusterView,
-    view: ec2View,
-    budget,
-    clock,
-    log,
     onRead: (instances) => {
-      if (instances === undefined) {
-        addAll();
-        return;
-      }
-      const names = instancesToNodes();
-      for (const id of instances) {
-        const name = names.get(id);
-        if (name !== undefined) queue.add(name);
-      }
+      for (const key of keysOf(parts, instances)) queue.add(key);
     },
   });
-
-  const reconcileDeps = { cluster, ec2, clusterView, ec2View, reads, budget, clock, random, log, settings };
-  const queue = createWorkQueue({
+  const queue: WorkQueue = createWorkQueue({
     clock,
     workerCount: WORKER_COUNT,
     run: async (key) => {
-      try {
-        const nextLook = await runKey(key);
-        if (nextLook !== undefined) queue.addAfter(key, nextLook);
-      } catch (error) {
-        // Only a mistake of ours gets here. The other nodes go on; this one is tried again.
-        log.error('reconcile crashed', {
-          key,
-          error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-        });
-        queue.addAfter(key, CRASH_RETRY_MS);
-      }
+      const nextLook = await runKey(parts, reads, key);
+      if (nextLook !== undefined) queue.addAfter(key, nextLook);
     },
   });
-  const runKey = (key: string): Promise<number | undefined> => {
-    if (key.startsWith(ENI_CONFIG_KEY)) {
-      return reportEniConfig({ cluster, clusterView, ec2View, log }, key.slice(ENI_CONFIG_KEY.length));
-    }
-    const memory = memories.get(key) ?? createNodeMemory();
-    memories.set(key, memory);
-    return reconcileNode(reconcileDeps, key as NodeName, memory);
+  const watches = startWatches(parts, { reads, queue });
+  return {
+    stop: async () => {
+      for (const watch of watches) watch.close();
+      await Promise.all([reads.stop(), queue.stop()]);
+    },
   };
-  function addAll(): void {
-    for (const name of clusterView.nodes.keys()) queue.add(name);
-    for (const name of clusterView.eniConfigs.keys()) queue.add(ENI_CONFIG_KEY + name);
-  }
+}
 
+/** Keys to look at after a read of some instances, or of everything. */
+function keysOf({ clusterView }: Parts, instances: ReadonlySet<InstanceId> | undefined): readonly string[] {
+  const nodes = [...clusterView.nodes.values()];
+  if (instances === undefined) {
+    return [
+      ...nodes.map((node) => node.name),
+      ...[...clusterView.eniConfigs.keys()].map((name) => ENI_CONFIG_KEY + name),
+    ];
+  }
+  return nodes
+    .filter(({ instanceId }) => instanceId !== undefined && instances.has(instanceId))
+    .map((node) => node.name);
+}
+
+async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<number | undefined> {
+  try {
+    if (key.startsWith(ENI_CONFIG_KEY)) return await reportEniConfig(parts, key.slice(ENI_CONFIG_KEY.length));
+    const memory = parts.memories.get(key) ?? createNodeMemory();
+    parts.memories.set(key, memory);
+    return await reconcileNode({ ...parts, reads }, key as NodeName, memory);
+  } catch (error) {
+    // Only a mistake of ours gets here. The other nodes go on; this one is tried again.
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    parts.log.error('reconcile crashed', { key, error: text });
+    return CRASH_RETRY_MS;
+  }
+}
+
+/** Events only write the view and name the keys to look at. */
+function startWatches(
+  parts: Parts,
+  { reads, queue }: { readonly reads: Ec2ReadLoop; readonly queue: WorkQueue },
+): readonly Subscription[] {
+  const { cluster, clusterView, ec2View, memories } = parts;
+  const addAll = (): void => {
+    for (const key of keysOf(parts, undefined)) queue.add(key);
+  };
   const follow = <K extends Kind>(kind: K, onObject: (object: KindMap[K]) => void): Subscription =>
     cluster.watch({
       kind,
@@ -107,7 +126,7 @@ export function startController(deps: ControllerDeps): Controller {
         if (!wasSynced) addAll();
       },
     });
-  const watches = [
+  return [
     follow('Node', (node) => {
       if (!clusterView.nodes.has(node.name)) memories.delete(node.name);
       if (node.instanceId !== undefined && !ec2View.readInstances.has(node.instanceId)) reads.readMissing();
@@ -122,11 +141,4 @@ export function startController(deps: ControllerDeps): Controller {
     }),
     follow('NodeNetwork', (record) => queue.add(record.name)),
   ];
-
-  return {
-    stop: async () => {
-      for (const watch of watches) watch.close();
-      await Promise.all([reads.stop(), queue.stop()]);
-    },
-  };
 }
