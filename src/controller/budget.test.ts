@@ -1,3 +1,5 @@
+// The budget: buckets, refill, and what a throttle does.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../ports/clock.ts';

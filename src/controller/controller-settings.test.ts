@@ -1,3 +1,5 @@
+// Settings under the names that users know, and what is said of wrong ones.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseControllerSettings } from './controller-settings.ts';

@@ -1,3 +1,5 @@
+// Belief against describes that are stale and go back in time.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttachmentId, InstanceId, VpcId } from '../domain/ids.ts';

@@ -15,94 +15,110 @@ interface OpenFile {
   length: number;
 }
 
+interface State {
+  readonly path: string;
+  file: OpenFile | undefined;
+  /** A failed write could not be taken back: only a rewrite makes the content certain again. */
+  inDoubt: boolean;
+}
+
 /**
  * A journal at `path`, whose directory is made when missing. A record that a crash cut off is removed and reported
  * by `load`. Damage in the middle makes `load` fail: to go on with half a memory would be to guess.
  */
 export function createFileJournal(path: string): Journal {
-  let file: OpenFile | undefined;
-  let inDoubt = false;
-
-  const failure = (what: string, error: unknown): Outcome<never, JournalFailure> =>
-    failed({ message: `journal ${path} cannot be ${what}: ${messageOf(error)}` });
-
-  const load = async (): Promise<Outcome<JournalContent, JournalFailure>> => {
-    await file?.handle.close();
-    file = undefined;
-    await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-    const handle = await open(path, 'a+', FILE_MODE);
-    const read = readLines(await handle.readFile());
-    if (read.isDamaged) {
-      await handle.close();
-      const fix = 'restore the file, or drain the node and remove it';
-      return failed({
-        message: `journal ${path} is damaged at line ${read.badLine}, and sound lines follow: ${fix}`,
-      });
-    }
-    file = { handle, length: read.soundLength };
-    inDoubt = false;
-    if (read.badLine === undefined) return done({ records: read.records });
-    await handle.truncate(read.soundLength);
-    await handle.sync();
-    const torn = `line ${read.badLine} of journal ${path} was cut off by a crash and is dropped`;
-    return done({ records: read.records, torn });
-  };
-
-  const append = async (records: readonly JournalRecord[]): Promise<Outcome<void, JournalFailure>> => {
-    if (file === undefined) return failed({ message: `journal ${path} has not been loaded` });
-    if (inDoubt)
-      return failed({ message: `journal ${path} is in doubt after a failed write, and must be rewritten` });
-    const bytes = Buffer.from(records.map(writeLine).join(''));
-    try {
-      await writeAll(file.handle, bytes);
-      await file.handle.datasync();
-    } catch (error) {
-      return undo(file, error);
-    }
-    file.length += bytes.length;
-    return done(undefined);
-  };
-
-  /** Takes a failed append back, so that a half record is not followed by sound ones. */
-  const undo = async (
-    { handle, length }: OpenFile,
-    error: unknown,
-  ): Promise<Outcome<never, JournalFailure>> => {
-    try {
-      await handle.truncate(length);
-      await handle.sync();
-      return failure('written', error);
-    } catch (second) {
-      inDoubt = true;
-      return unknown(
-        `journal ${path}: ${messageOf(error)}; nor could it be taken back: ${messageOf(second)}`,
-      );
-    }
-  };
-
-  const rewrite = async (records: readonly JournalRecord[]): Promise<Outcome<void, JournalFailure>> => {
-    const bytes = Buffer.from(records.map(writeLine).join(''));
-    const next = `${path}.next`;
-    const handle = await open(next, 'w', FILE_MODE);
-    try {
-      await writeAll(handle, bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(next, path);
-    await syncDirectory(dirname(path));
-    await file?.handle.close();
-    file = { handle: await open(path, 'a+', FILE_MODE), length: bytes.length };
-    inDoubt = false;
-    return done(undefined);
-  };
-
+  const state: State = { path, file: undefined, inDoubt: false };
   return {
-    load: () => load().catch((error: unknown) => failure('read', error)),
-    append,
-    rewrite: (records) => rewrite(records).catch((error: unknown) => failure('rewritten', error)),
+    load: () => load(state).catch((error: unknown) => failure(path, 'read', error)),
+    append: (records) => append(state, records),
+    rewrite: (records) =>
+      rewrite(state, records).catch((error: unknown) => failure(path, 'rewritten', error)),
   };
+}
+
+const failure = (path: string, what: string, error: unknown): Outcome<never, JournalFailure> =>
+  failed({ message: `journal ${path} cannot be ${what}: ${messageOf(error)}` });
+
+async function load(state: State): Promise<Outcome<JournalContent, JournalFailure>> {
+  const { path } = state;
+  await state.file?.handle.close();
+  state.file = undefined;
+  await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
+  const handle = await open(path, 'a+', FILE_MODE);
+  const read = readLines(await handle.readFile());
+  if (read.isDamaged) {
+    await handle.close();
+    const fix = 'restore the file, or drain the node and remove it';
+    return failed({
+      message: `journal ${path} is damaged at line ${read.badLine}, and sound lines follow: ${fix}`,
+    });
+  }
+  state.file = { handle, length: read.soundLength };
+  state.inDoubt = false;
+  if (read.badLine === undefined) return done({ records: read.records });
+  await handle.truncate(read.soundLength);
+  await handle.sync();
+  const torn = `line ${read.badLine} of journal ${path} was cut off by a crash and is dropped`;
+  return done({ records: read.records, torn });
+}
+
+async function append(
+  state: State,
+  records: readonly JournalRecord[],
+): Promise<Outcome<void, JournalFailure>> {
+  const { path, file } = state;
+  if (file === undefined) return failed({ message: `journal ${path} has not been loaded` });
+  if (state.inDoubt)
+    return failed({ message: `journal ${path} is in doubt after a failed write, and must be rewritten` });
+  const bytes = Buffer.from(records.map(writeLine).join(''));
+  try {
+    await writeAll(file.handle, bytes);
+    await file.handle.datasync();
+  } catch (error) {
+    return undo(state, file, error);
+  }
+  file.length += bytes.length;
+  return done(undefined);
+}
+
+/** Takes a failed append back, so that a half record is not followed by sound ones. */
+async function undo(
+  state: State,
+  { handle, length }: OpenFile,
+  error: unknown,
+): Promise<Outcome<never, JournalFailure>> {
+  try {
+    await handle.truncate(length);
+    await handle.sync();
+    return failure(state.path, 'written', error);
+  } catch (second) {
+    state.inDoubt = true;
+    return unknown(
+      `journal ${state.path}: ${messageOf(error)}; nor could it be taken back: ${messageOf(second)}`,
+    );
+  }
+}
+
+async function rewrite(
+  state: State,
+  records: readonly JournalRecord[],
+): Promise<Outcome<void, JournalFailure>> {
+  const { path } = state;
+  const bytes = Buffer.from(records.map(writeLine).join(''));
+  const next = `${path}.next`;
+  const handle = await open(next, 'w', FILE_MODE);
+  try {
+    await writeAll(handle, bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(next, path);
+  await syncDirectory(dirname(path));
+  await state.file?.handle.close();
+  state.file = { handle: await open(path, 'a+', FILE_MODE), length: bytes.length };
+  state.inDoubt = false;
+  return done(undefined);
 }
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {

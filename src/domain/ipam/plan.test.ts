@@ -1,3 +1,5 @@
+// The planner, case by case: what to do next for one node, and why nothing.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { intentId } from '../ids.ts';

@@ -7,12 +7,6 @@ import type { Checker, WorldTruth } from './checker.ts';
 
 /** Watches what controllers do to ENIs. */
 export function createEniChecker(world: WorldTruth): Checker {
-  const checkOwner = (eni: Ec2Eni, what: string): void => {
-    if (eni.tags[OWNER_TAG] === undefined) {
-      world.broken('ENI-2', `${eni.eniId}, which is not ours (${eni.description}), was ${what}`);
-    }
-    if (eni.attachment?.deviceIndex === 0) world.broken('ENI-2', `primary ENI ${eni.eniId} was ${what}`);
-  };
   const madeFor = new Map<string, string>(); // intent -> the ENI that it made
   const checkOnePerIntent = (eni: Ec2Eni): void => {
     const intent = eni.tags[INTENT_TAG];
@@ -21,61 +15,23 @@ export function createEniChecker(world: WorldTruth): Checker {
     if (before !== undefined) world.broken('ENI-6', `intent ${intent} made ${before} and then ${eni.eniId}`);
     madeFor.set(intent, eni.eniId);
   };
-  const checkLimits = (eni: Ec2Eni): void => {
-    const instanceId = eni.attachment?.instanceId;
-    const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
-    if (instance === undefined) return;
-    const limits = world.ec2.instanceLimits(instance.instanceType);
-    const attached = world.ec2.enisOf(instance.instanceId);
-    if (limits === undefined) return;
-    if (attached.length > limits.eniMax) {
-      world.broken(
-        'ENI-1',
-        `${instance.instanceId} has ${attached.length} ENIs, its limit is ${limits.eniMax}`,
-      );
-    }
-    if (1 + eni.addresses.length > limits.ipv4PerEniMax) {
-      world.broken(
-        'ENI-1',
-        `${eni.eniId} has ${1 + eni.addresses.length} addresses, its limit is ${limits.ipv4PerEniMax}`,
-      );
-    }
-    const indexes = new Set(attached.map((one) => one.attachment?.deviceIndex));
-    if (indexes.size !== attached.length)
-      world.broken('ENI-1', `${instance.instanceId} has a device index twice`);
-  };
-  const checkNotUnderPods = (eni: Ec2Eni, what: string): void => {
-    const instanceId = eni.attachment?.instanceId;
-    const held = new Set(eni.addresses);
-    for (const sandbox of world.live.values()) {
-      if (held.has(sandbox.address)) {
-        world.broken('ENI-3', `${eni.eniId} was ${what} while ${sandbox.pod} lives with ${sandbox.address}`);
-      }
-    }
-    const record = world.cluster
-      .list('NodeNetwork')
-      .find((one) => one.spec.instance.instanceId === instanceId);
-    for (const ip of record?.status.cooling ?? []) {
-      if (held.has(ip)) world.broken('ENI-3', `${eni.eniId} was ${what} while ${ip} is cooling`);
-    }
-  };
   const onControllerChange = (change: Ec2Change): void => {
     switch (change.kind) {
       case 'EniCreated':
       case 'EniDeleted':
-        checkOwner(change.eni, change.kind === 'EniCreated' ? 'created' : 'deleted');
+        checkOwner(world, change.eni, change.kind === 'EniCreated' ? 'created' : 'deleted');
         if (change.kind === 'EniCreated') checkOnePerIntent(change.eni);
-        if (change.kind === 'EniDeleted') checkNotUnderPods(change.eni, 'deleted');
+        if (change.kind === 'EniDeleted') checkNotUnderPods(world, change.eni, 'deleted');
         return;
       case 'EniModified':
-        return checkOwner(change.eni, 'modified');
+        return checkOwner(world, change.eni, 'modified');
       case 'AddressesChanged':
-        checkOwner(change.eni, 'given or deprived of addresses');
-        return checkLimits(change.eni);
+        checkOwner(world, change.eni, 'given or deprived of addresses');
+        return checkLimits(world, change.eni);
       case 'AttachmentChanged':
-        checkOwner({ ...change.eni, attachment: change.attachment }, change.status);
-        if (change.status === 'detaching') checkNotUnderPods(change.eni, 'detached');
-        if (change.status === 'attaching') checkLimits(change.eni);
+        checkOwner(world, { ...change.eni, attachment: change.attachment }, change.status);
+        if (change.status === 'detaching') checkNotUnderPods(world, change.eni, 'detached');
+        if (change.status === 'attaching') checkLimits(world, change.eni);
         return;
       case 'InstanceChanged':
       case 'SecurityGroupChanged':
@@ -88,4 +44,49 @@ export function createEniChecker(world: WorldTruth): Checker {
       if (world.isController(change.actor)) onControllerChange(change);
     },
   };
+}
+
+function checkOwner(world: WorldTruth, eni: Ec2Eni, what: string): void {
+  if (eni.tags[OWNER_TAG] === undefined) {
+    world.broken('ENI-2', `${eni.eniId}, which is not ours (${eni.description}), was ${what}`);
+  }
+  if (eni.attachment?.deviceIndex === 0) world.broken('ENI-2', `primary ENI ${eni.eniId} was ${what}`);
+}
+
+function checkLimits(world: WorldTruth, eni: Ec2Eni): void {
+  const instanceId = eni.attachment?.instanceId;
+  const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
+  if (instance === undefined) return;
+  const limits = world.ec2.instanceLimits(instance.instanceType);
+  const attached = world.ec2.enisOf(instance.instanceId);
+  if (limits === undefined) return;
+  if (attached.length > limits.eniMax) {
+    world.broken(
+      'ENI-1',
+      `${instance.instanceId} has ${attached.length} ENIs, its limit is ${limits.eniMax}`,
+    );
+  }
+  if (1 + eni.addresses.length > limits.ipv4PerEniMax) {
+    world.broken(
+      'ENI-1',
+      `${eni.eniId} has ${1 + eni.addresses.length} addresses, its limit is ${limits.ipv4PerEniMax}`,
+    );
+  }
+  const indexes = new Set(attached.map((one) => one.attachment?.deviceIndex));
+  if (indexes.size !== attached.length)
+    world.broken('ENI-1', `${instance.instanceId} has a device index twice`);
+}
+
+function checkNotUnderPods(world: WorldTruth, eni: Ec2Eni, what: string): void {
+  const instanceId = eni.attachment?.instanceId;
+  const held = new Set(eni.addresses);
+  for (const sandbox of world.live.values()) {
+    if (held.has(sandbox.address)) {
+      world.broken('ENI-3', `${eni.eniId} was ${what} while ${sandbox.pod} lives with ${sandbox.address}`);
+    }
+  }
+  const record = world.cluster.list('NodeNetwork').find((one) => one.spec.instance.instanceId === instanceId);
+  for (const ip of record?.status.cooling ?? []) {
+    if (held.has(ip)) world.broken('ENI-3', `${eni.eniId} was ${what} while ${ip} is cooling`);
+  }
 }

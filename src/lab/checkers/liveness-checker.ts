@@ -45,27 +45,6 @@ export function createLivenessChecker({ world, choiceOf }: LivenessSources): Liv
     return undefined;
   };
 
-  /** Where the node's choice is right, nothing is left of an earlier one but what pods still hold. */
-  const checkLeftovers = (node: NodeName, subnetId: SubnetId): void => {
-    const record = world.cluster.nodeNetwork(node);
-    const instanceId = world.instanceOf(node);
-    if (record === undefined || instanceId === undefined) return;
-    for (const intent of record.spec.intents)
-      world.broken('LV-5', `intent ${intent.id} of ${node} is still open`);
-    const held = new Set([...world.live.values()].map((sandbox) => sandbox.address));
-    for (const eni of world.ec2.enis()) {
-      if (eni.tags[INSTANCE_TAG] !== instanceId) continue;
-      if (eni.attachment === undefined)
-        world.broken('LV-5', `${eni.eniId} of ${node} is ours and not attached`);
-      const isOld = eni.subnetId !== subnetId && !eni.addresses.some((ip) => held.has(ip));
-      if (isOld)
-        world.broken(
-          'LV-5',
-          `${eni.eniId} of ${node} is in ${eni.subnetId}, not selected any more, and has no pod`,
-        );
-    }
-  };
-
   return {
     startQuiet: () => {
       quiet = true;
@@ -78,7 +57,7 @@ export function createLivenessChecker({ world, choiceOf }: LivenessSources): Liv
     atRest: () => {
       for (const { name } of world.cluster.list('Node')) {
         const subnetId = choiceOf(name);
-        if (subnetId !== undefined) checkLeftovers(name, subnetId);
+        if (subnetId !== undefined) checkLeftovers(world, name, subnetId);
       }
       for (const pod of world.cluster.list('Pod')) {
         if (pod.nodeName === undefined || pod.deleting || pod.finished || isServed(pod.key)) continue;
@@ -91,4 +70,25 @@ export function createLivenessChecker({ world, choiceOf }: LivenessSources): Liv
       }
     },
   };
+}
+
+/** Where the node's choice is right, nothing is left of an earlier one but what pods still hold. */
+function checkLeftovers(world: WorldTruth, node: NodeName, subnetId: SubnetId): void {
+  const record = world.cluster.nodeNetwork(node);
+  const instanceId = world.instanceOf(node);
+  if (record === undefined || instanceId === undefined) return;
+  for (const intent of record.spec.intents)
+    world.broken('LV-5', `intent ${intent.id} of ${node} is still open`);
+  const held = new Set([...world.live.values()].map((sandbox) => sandbox.address));
+  for (const eni of world.ec2.enis()) {
+    if (eni.tags[INSTANCE_TAG] !== instanceId) continue;
+    if (eni.attachment === undefined)
+      world.broken('LV-5', `${eni.eniId} of ${node} is ours and not attached`);
+    const isOld = eni.subnetId !== subnetId && !eni.addresses.some((ip) => held.has(ip));
+    if (isOld)
+      world.broken(
+        'LV-5',
+        `${eni.eniId} of ${node} is in ${eni.subnetId}, not selected any more, and has no pod`,
+      );
+  }
 }

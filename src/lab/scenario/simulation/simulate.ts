@@ -1,24 +1,23 @@
 // One seeded run of the whole system: faults first, then calm; every rule is checked against the world's truth.
 
-import { type Controller, startController } from '../../../controller/start-controller.ts';
-import { type ControllerSettings, parseControllerSettings } from '../../../controller/controller-settings.ts';
 import type { InstanceId, NodeName } from '../../../domain/ids.ts';
 import { assert } from '../../../domain/result.ts';
 import type { Log } from '../../../ports/log.ts';
 import { createAddressChecker } from '../../checkers/address-checker.ts';
 import type { Checker, LiveSandbox, WorldTruth } from '../../checkers/checker.ts';
 import { createEniChecker } from '../../checkers/eni-checker.ts';
-import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
+import { createLivenessChecker, type LivenessChecker } from '../../checkers/liveness-checker.ts';
 import { createSelectionChecker } from '../../checkers/selection-checker.ts';
 import { createSimCluster, type SimCluster } from '../../cluster/sim-cluster.ts';
 import { createSimEc2, type SimEc2 } from '../../ec2/sim-ec2.ts';
-import { calm, createFaultDial, type FaultDial, type FaultProfile } from '../../faults/fault-profile.ts';
+import { calm, createFaultDial, type FaultProfile } from '../../faults/fault-profile.ts';
 import { drawProfile } from '../../faults/fault-rows.ts';
 import { startMischief } from '../../faults/mischief.ts';
-import { chance, drawBetween } from '../../kernel/draw.ts';
+import { drawBetween } from '../../kernel/draw.ts';
 import { createKernel, type Kernel, type RunEnd } from '../../kernel/kernel.ts';
-import { createChoiceModel } from './sim-choice.ts';
-import { type SimNode, startSimNode } from './sim-node.ts';
+import { type ChoiceModel, createChoiceModel } from './sim-choice.ts';
+import { CONTROLLER, COOLDOWN_SECONDS, startControllers, startCrashes } from './sim-controller.ts';
+import { startSimNode } from './sim-node.ts';
 import { INSTANCE_TYPE, makeSimVpc, type SimVpcPlan, ZONES } from './sim-vpc.ts';
 import { startWorkload } from './sim-workload.ts';
 
@@ -50,9 +49,7 @@ const FAULTY_MINUTES = 6;
 /** After the faults stop: time to heal, and then time in which nothing may be written. */
 const HEALING_MS = 10 * 60_000;
 const QUIET_MS = 5 * 60_000;
-const COOLDOWN_SECONDS = 10;
 const MINUTE_MS = 60_000;
-const CONTROLLER = 'controller';
 
 /** Runs one seed. The same seed and options give the same run, event for event. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
@@ -89,6 +86,13 @@ interface World {
   result(): Omit<SimulationResult, 'seed'>;
 }
 
+/** What is written down of a run. */
+interface Account {
+  firstBroken: SimulationResult['broken'];
+  podsServed: number;
+  readonly marks: Map<string, number>;
+}
+
 function startWorld(kernel: Kernel, profile: FaultProfile, options: SimulationOptions): World {
   const random = kernel.random;
   const clock = kernel.clock('world');
@@ -96,15 +100,13 @@ function startWorld(kernel: Kernel, profile: FaultProfile, options: SimulationOp
   const ec2 = createSimEc2({ clock, random: random.fork('ec2'), profile: () => dial.ec2() });
   const cluster = createSimCluster({ clock, random: random.fork('cluster'), profile: () => dial.cluster() });
   const vpc = makeSimVpc(ec2, cluster);
-  const marks = new Map<string, number>();
-  const log = createSimLog(kernel, marks, options.onLog);
+  const account: Account = { firstBroken: undefined, podsServed: 0, marks: new Map() };
+  const log = createSimLog(kernel, account.marks, options.onLog);
+  const broken = (rule: string, what: string): void => {
+    account.firstBroken ??= { rule, what, atMs: kernel.now() };
+  };
   const live = new Map<string, LiveSandbox>();
   const instances = new Map<NodeName, InstanceId>();
-  let firstBroken: SimulationResult['broken'];
-  let podsServed = 0;
-  const broken = (rule: string, what: string): void => {
-    firstBroken ??= { rule, what, atMs: kernel.now() };
-  };
   const truth: WorldTruth = {
     now: () => kernel.now(),
     ec2: ec2.truth,
@@ -115,25 +117,10 @@ function startWorld(kernel: Kernel, profile: FaultProfile, options: SimulationOp
     isController: (actor) => actor.startsWith(CONTROLLER),
     broken,
   };
-  const selection = createSelectionChecker(truth);
-  const choices = createChoiceModel(vpc.podSubnets, (choice) => selection.onChoice?.(choice));
-  const liveness = createLivenessChecker({ world: truth, choiceOf: (node) => choices.subnetOf(node) });
-  const counter: Checker = {
-    onAdded: () => {
-      podsServed += 1;
-    },
-  };
-  const checkers: readonly Checker[] = [
-    createAddressChecker(truth),
-    createEniChecker(truth),
-    selection,
-    liveness,
-    counter,
-  ];
+  const { checkers, choices, liveness } = createCheckers({ truth, vpc, account });
   ec2.onChange((change) => {
     for (const checker of checkers) checker.onEc2Change?.(change);
   });
-
   const nodes = launchNodes({ kernel, ec2, cluster, vpc, instances }).map(({ name, instanceId, zone }) => {
     choices.addNode(name, zone);
     return startSimNode({ name, instanceId, kernel, ec2, cluster, dial, log, live, checkers, broken });
@@ -149,9 +136,8 @@ function startWorld(kernel: Kernel, profile: FaultProfile, options: SimulationOp
     choices,
     nodes: names,
   });
-
   return {
-    brokenRule: () => firstBroken && `${firstBroken.rule}: ${firstBroken.what}`,
+    brokenRule: () => account.firstBroken && `${account.firstBroken.rule}: ${account.firstBroken.what}`,
     broken,
     calm: () => {
       dial.set(calm);
@@ -163,15 +149,45 @@ function startWorld(kernel: Kernel, profile: FaultProfile, options: SimulationOp
       for (const checker of checkers) checker.atRest?.();
       for (const rule of ec2.truth.brokenRules()) broken('IP-3', rule);
     },
-    result: () => ({
-      ...(firstBroken === undefined ? {} : { broken: firstBroken }),
-      eventCount: kernel.eventCount(),
-      traceHash: kernel.traceHash(),
-      marks,
-      recentEvents: kernel.recentEvents(),
-      podsServed,
-    }),
+    result: () => resultOf(kernel, account),
   };
+}
+
+function resultOf(
+  kernel: Kernel,
+  { firstBroken, podsServed, marks }: Account,
+): Omit<SimulationResult, 'seed'> {
+  return {
+    ...(firstBroken === undefined ? {} : { broken: firstBroken }),
+    eventCount: kernel.eventCount(),
+    traceHash: kernel.traceHash(),
+    marks,
+    recentEvents: kernel.recentEvents(),
+    podsServed,
+  };
+}
+
+interface CheckerParts {
+  readonly truth: WorldTruth;
+  readonly vpc: SimVpcPlan;
+  readonly account: Account;
+}
+
+function createCheckers({ truth, vpc, account }: CheckerParts): {
+  checkers: readonly Checker[];
+  choices: ChoiceModel;
+  liveness: LivenessChecker;
+} {
+  const selection = createSelectionChecker(truth);
+  const choices = createChoiceModel(vpc.podSubnets, (choice) => selection.onChoice(choice));
+  const liveness = createLivenessChecker({ world: truth, choiceOf: (node) => choices.subnetOf(node) });
+  const counter: Checker = {
+    onAdded: () => {
+      account.podsServed += 1;
+    },
+  };
+  const checkers = [createAddressChecker(truth), createEniChecker(truth), selection, liveness, counter];
+  return { checkers, choices, liveness };
 }
 
 interface LaunchDeps {
@@ -199,78 +215,6 @@ function launchNodes(
     deps.cluster.admin.applyNode({ name, instanceId, zone });
     return { name, instanceId, zone };
   });
-}
-
-interface ControllerParts {
-  readonly kernel: Kernel;
-  readonly ec2: SimEc2;
-  readonly cluster: SimCluster;
-  readonly log: Log;
-}
-
-/** A controller that can be killed at any moment; the next one knows nothing but what Kubernetes and EC2 say. */
-function startControllers({ kernel, ec2, cluster, log }: ControllerParts): { crash(): void } {
-  const random = kernel.random.fork('controllers');
-  let lives = 0;
-  let current: Controller | undefined;
-  const start = (): void => {
-    lives += 1;
-    const clock = kernel.clock(CONTROLLER);
-    current = startController({
-      cluster: cluster.client({ clock }),
-      ec2: ec2.client({ name: `${CONTROLLER}-${lives}`, clock }),
-      clock,
-      random: random.fork(`life-${lives}`),
-      log,
-      settings: simSettings(),
-    });
-  };
-  start();
-  return {
-    crash: () => {
-      if (current === undefined) return;
-      current = undefined;
-      kernel.kill(CONTROLLER);
-      kernel
-        .clock('world')
-        .timer(drawBetween(random, { min: 100, max: 10_000 }), 'controller restart', start);
-    },
-  };
-}
-
-function simSettings(): ControllerSettings {
-  const parsed = parseControllerSettings({
-    CLUSTER_NAME: 'sim',
-    AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
-    WARM_IP_TARGET: '1',
-    IP_COOLDOWN_PERIOD: String(COOLDOWN_SECONDS),
-  });
-  assert(parsed.ok, 'the settings of the simulation are valid');
-  return parsed.value;
-}
-
-interface CrashDeps {
-  readonly kernel: Kernel;
-  readonly dial: FaultDial;
-  readonly nodes: readonly SimNode[];
-  readonly controller: { crash(): void };
-}
-
-const CRASH_TICK_MS = 1_000;
-
-/** Each second, by the profile's odds, a controller or an agent dies between any two of its steps. */
-function startCrashes({ kernel, dial, nodes, controller }: CrashDeps): void {
-  const random = kernel.random.fork('crashes');
-  const clock = kernel.clock('world');
-  const perTick = (perHour: number): number => (perHour * CRASH_TICK_MS) / 3_600_000;
-  const tick = (): void => {
-    const { controllerCrashesPerHour, agentCrashesPerHour } = dial.profile().node;
-    if (chance(random, perTick(controllerCrashesPerHour))) controller.crash();
-    for (const node of nodes) if (chance(random, perTick(agentCrashesPerHour))) node.crashAgent();
-    // Not on the full second, so that crashes fall between steps of any length.
-    clock.timer(CRASH_TICK_MS + drawBetween(random, { min: -400, max: 400 }), 'crash tick', tick);
-  };
-  clock.timer(CRASH_TICK_MS, 'crash tick', tick);
 }
 
 function createSimLog(kernel: Kernel, marks: Map<string, number>, onLog: SimulationOptions['onLog']): Log {
