@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { cidr, ip } from '../domain/address/testing.ts';
 import { defaultSettings } from '../domain/datapath/testing.ts';
 import type { EniId, InstanceId, NodeName, SubnetId, VpcId } from '../domain/ids.ts';
-import type { NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
+import type { Condition, NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
 import { type EniOptions, specEni } from '../domain/ipam/testing-node.ts';
 import { type ClusterProfile, calmCluster } from '../lab/cluster/cluster-profile.ts';
 import { createSimCluster } from '../lab/cluster/sim-cluster.ts';
@@ -13,7 +13,7 @@ import { createKernel, type Kernel } from '../lab/kernel/kernel.ts';
 import { settle } from '../lab/kernel/settle.ts';
 import { createMemoryKernel, type MemoryKernel } from '../lab/linux/memory-kernel.ts';
 import { createMemoryStack, type MemoryStackStep } from '../lab/linux/memory-stack.ts';
-import type { NodeNetworkRecord } from '../ports/cluster.ts';
+import type { AgentCluster, NodeNetworkRecord } from '../ports/cluster.ts';
 import type { StackFailure } from '../ports/network-stack.ts';
 import type { CniReply, CniRequest } from '../protocol/agent-socket/cni-message.ts';
 import { type Agent, startAgent } from './start-agent.ts';
@@ -45,7 +45,12 @@ export interface World {
   publish(publication: Publication): Promise<NodeNetworkRecord>;
   /** Somebody deletes the object. */
   deleteObject(): Promise<void>;
+  /** The controller's own conditions. */
+  writeConditions(conditions: readonly Condition[]): Promise<void>;
   status(): NodeNetworkStatus | undefined;
+  /** How often the agent has asked for the status to be written. */
+  statusWriteCount(): number;
+  takeApiDown(ms: number): void;
   /** Lets so much virtual time pass. */
   wait(ms: number): Promise<void>;
   /** Lets time pass until the work is done. */
@@ -110,6 +115,14 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const controller = cluster.client({ clock: kernel.clock('controller') });
   const node = cluster.admin.applyNode({ name: NODE, zone: 'us-west-2a' });
   let agent: Agent | undefined;
+  let statusWriteCount = 0;
+  const counted = (client: AgentCluster): AgentCluster => ({
+    ...client,
+    updateNodeNetworkStatus: (record) => {
+      statusWriteCount += 1;
+      return client.updateNodeNetworkStatus(record);
+    },
+  });
   const quiet = (): void => {};
   const run = <T>(work: Promise<T>): Promise<T> => settle(kernel, work, { drain });
 
@@ -128,7 +141,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       const clock = kernel.clock('agent');
       agent = await startAgent({
         nodeName: NODE,
-        cluster: cluster.client({ clock }),
+        cluster: counted(cluster.client({ clock })),
         stack: createMemoryStack({
           kernel: host,
           clock,
@@ -164,7 +177,17 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       if (record !== undefined) await run(controller.deleteNodeNetwork(record));
       await world.wait(1000);
     },
+    writeConditions: async (conditions) => {
+      const record = cluster.admin.nodeNetwork(NODE);
+      if (record === undefined) throw new Error('there is no NodeNetwork');
+      const others = record.status.conditions.filter(({ type }) => type === 'AgentReady');
+      const status = { ...record.status, conditions: [...others, ...conditions] };
+      await run(controller.updateNodeNetworkStatus({ ...record, status }));
+      await world.wait(1000);
+    },
     status: () => cluster.admin.nodeNetwork(NODE)?.status,
+    statusWriteCount: () => statusWriteCount,
+    takeApiDown: (ms) => cluster.admin.takeDown(ms),
     wait: async (ms) => {
       await kernel.run({ untilMs: kernel.now() + ms, drain });
     },
