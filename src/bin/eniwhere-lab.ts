@@ -1,0 +1,153 @@
+// Opens a lab on this machine: in namespaces here, in a child under a user namespace, or in memory.
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createLinuxStacks } from '../adapters/linux/linux-stacks.ts';
+import { createNamespaceSockets } from '../adapters/linux/namespace-sockets.ts';
+import { serveAgentSocket } from '../adapters/system/agent-socket.ts';
+import { systemClock } from '../adapters/system/clock.ts';
+import { createFileJournal } from '../adapters/system/file-journal.ts';
+import { createLog } from '../adapters/system/log.ts';
+import { systemRandom } from '../adapters/system/random.ts';
+import type { LabAnswer, LabHandBook, LabRequest } from '../cli/context.ts';
+import { canMakeNamespaces } from '../lab/fabric/can-make-namespaces.ts';
+import { listNamespaces, prepareNetnsDirectory, removeNamespaces } from '../lab/fabric/namespaces.ts';
+import { openFabricLab, openMemoryLab } from '../lab/scenario/open-lab.ts';
+import type { PluginEnd, PluginRun } from '../lab/scenario/plugin-runtime.ts';
+
+export interface CommandLine {
+  readonly args: readonly string[];
+  readonly whenInterrupted: Promise<void>;
+}
+
+const PLUGIN = fileURLToPath(new URL('../../build/eniwhere-cni', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('eniwhere.ts', import.meta.url));
+
+/** Set for the child under unshare, which must not look for another. */
+const CHILD_VARIABLE = 'ENIWHERE_LAB_CHILD';
+const MEMORY_SEED = 1;
+const ALL_NAMESPACES_OF_LABS = /^lab([0-9]+)-/;
+
+export async function openLabHere(request: LabRequest, commandLine: CommandLine): Promise<LabAnswer> {
+  if (request.network === 'memory') return openInMemory(request, 'as asked');
+  const means = await canMakeNamespaces();
+  const isChild = process.env[CHILD_VARIABLE] !== undefined;
+  if (means.kind === 'UnderUnshare' && !isChild) return runInChild(means.argv, commandLine);
+  if (means.kind === 'Here') return openInNamespaces(request, isChild);
+  const why = means.kind === 'Nowhere' ? means.failure.message : 'unshare gave no right to make namespaces';
+  if (request.network === 'auto') return openInMemory(request, why);
+  return { kind: 'Impossible', message: `no network namespaces: ${why}` };
+}
+
+async function openInMemory(request: LabRequest, why: string): Promise<LabAnswer> {
+  const log = createLog({ level: request.verbose ? 'debug' : 'error', fd: 2 });
+  const drain = (): Promise<void> => setImmediate();
+  return {
+    kind: 'Open',
+    open: await openMemoryLab(request.scenario, { seed: MEMORY_SEED, log, why, drain }),
+  };
+}
+
+async function openInNamespaces(request: LabRequest, isChild: boolean): Promise<LabAnswer> {
+  if (!existsSync(PLUGIN))
+    return { kind: 'Impossible', message: `${PLUGIN} is missing; build it with: npm run build:cni` };
+  await removeNamespacesOfDeadLabs();
+  const directory = await mkdtemp(join(tmpdir(), 'eniwhere-lab-'));
+  const stacks = createLinuxStacks();
+  const sockets = createNamespaceSockets();
+  const agentSocketOf = (node: string): string => join(directory, `${node}.sock`);
+  const closeAll = async (): Promise<void> => {
+    await sockets.close();
+    await stacks.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const open = await openFabricLab(request.scenario, {
+      clock: systemClock,
+      random: systemRandom,
+      log: createLog({ level: request.verbose ? 'debug' : 'error', fd: 2 }),
+      prefix: `lab${process.pid}`,
+      journalOf: (node) => createFileJournal(join(directory, `${node}.journal`)),
+      openStack: (namespace) => stacks.open(namespace),
+      sockets,
+      agentSocketOf,
+      serveAgent: serveAgentSocket,
+      runPlugin,
+      nodePath: process.execPath,
+    });
+    const lab = {
+      ...open.lab,
+      close: async () => {
+        await open.lab.close();
+        await closeAll();
+      },
+    };
+    return { kind: 'Open', open: { ...open, lab }, handBook: handBook(agentSocketOf, isChild) };
+  } catch (error) {
+    await closeAll();
+    return { kind: 'Impossible', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** A lab that was killed could not clean up. Its process id is in the names of its namespaces. */
+async function removeNamespacesOfDeadLabs(): Promise<void> {
+  const prepared = await prepareNetnsDirectory();
+  if (!prepared.ok) return;
+  const isDead = (name: string): boolean => {
+    const processId = ALL_NAMESPACES_OF_LABS.exec(name)?.[1];
+    return processId !== undefined && !existsSync(`/proc/${processId}`);
+  };
+  await removeNamespaces((await listNamespaces()).filter(isDead));
+}
+
+function handBook(agentSocketOf: (node: string) => string, isChild: boolean): LabHandBook {
+  return {
+    ...(isChild
+      ? { enterFirst: `nsenter --target ${process.pid} --user --preserve-credentials --net --mount` }
+      : {}),
+    inNamespace: (path) => `ip netns exec ${path.slice(path.lastIndexOf('/') + 1)}`,
+    agentSocketOf,
+    pluginPath: PLUGIN,
+  };
+}
+
+function runPlugin({ env, input }: PluginRun): Promise<PluginEnd> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(PLUGIN, [], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.once('error', reject);
+    child.once('close', (exitCode, signal) => {
+      resolve({ exitCode: exitCode ?? 1, stdout, stderr: signal === null ? stderr : `stopped by ${signal}` });
+    });
+    // A plugin that ends before it has read its input closes the pipe; what it printed tells why.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}
+
+/** The same command line again, as root of a user namespace of its own. */
+function runInChild(prefix: readonly string[], { args, whenInterrupted }: CommandLine): Promise<LabAnswer> {
+  const [program = '', ...values] = [...prefix, process.execPath, ...process.execArgv, PROGRAM, ...args];
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, values, {
+      stdio: 'inherit',
+      env: { ...process.env, [CHILD_VARIABLE]: String(process.pid) },
+    });
+    // Not SIGINT again: Ctrl-C has reached the child already, and its second one would end it unclean.
+    void whenInterrupted.then(() => child.kill('SIGTERM'));
+    child.once('error', reject);
+    child.once('close', (exitCode) => resolve({ kind: 'RanInChild', exitCode: exitCode ?? 1 }));
+  });
+}
