@@ -10,7 +10,7 @@ import { type AddOptions, handleAdd } from './handle-add.ts';
 import { handleCheck } from './handle-check.ts';
 import { handleDel } from './handle-del.ts';
 import { handleGc } from './handle-gc.ts';
-import { createKeyedLock } from './keyed-lock.ts';
+import type { KeyedLock } from './keyed-lock.ts';
 
 /** Requests under way at once. A node has a few hundred pods, and a runtime asks for each once at a time. */
 const REQUEST_COUNT_MAX = 1024;
@@ -20,8 +20,13 @@ export interface CniHandler {
   requestCount(): number;
 }
 
-export function createCniHandler(context: AgentContext, options: AddOptions): CniHandler {
-  const lock = createKeyedLock();
+export interface CniHandlerOptions extends AddOptions {
+  /** By pod. */
+  readonly lock: KeyedLock;
+}
+
+export function createCniHandler(context: AgentContext, options: CniHandlerOptions): CniHandler {
+  const { lock } = options;
   let requestCount = 0;
   let podRequestCount = 0;
 

@@ -35,7 +35,10 @@ export async function handleAdd(
     waitMs: addWaitMs,
     hold: (choice) => hold(context, request, choice),
   });
-  if (!taken.ok) return tryAgainLater(`no address for pod ${pod} on node ${context.nodeName}`, taken.error);
+  if (!taken.ok) {
+    context.log.info('no address for a pod', { pod, because: taken.error });
+    return tryAgainLater(`no address for pod ${pod} on node ${context.nodeName}`, taken.error);
+  }
   const { allocation, wiring, isNew, recorded } = taken.value;
   if (!isNew) return repeatAdd(context, request, { allocation, wiring });
   const durable = await recorded;

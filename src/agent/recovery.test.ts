@@ -60,6 +60,29 @@ describe('after a restart', () => {
     assert.deepEqual(held(world), []);
   });
 
+  test('or, if the runtime has given its DEL up, for two minutes: the namespace is gone [U32]', async () => {
+    const world = await servingWorld(['10.1.0.4', '10.1.0.5']);
+    await world.add('a');
+    await world.add('b');
+    world.crash();
+    world.host.removeNamespace('/run/netns/a');
+    await world.start();
+    await world.wait(119_000);
+    assert.deepEqual(held(world), ['10.1.0.4', '10.1.0.5']);
+    await world.wait(41_000);
+    assert.deepEqual(held(world), ['10.1.0.5']);
+    assert.deepEqual(world.status()?.cooling, ['10.1.0.4']);
+  });
+
+  test('a look at the links that fails proves no pod gone [RST-1]', async () => {
+    const world = await servingWorld(['10.1.0.4']);
+    await world.add('a');
+    world.host.removeNamespace('/run/netns/a');
+    world.refuse = (step) => (step === 'listLinks' ? { step, message: 'no' } : undefined);
+    await world.wait(600_000);
+    assert.deepEqual(held(world), ['10.1.0.4']);
+  });
+
   test('a link that the journal does not know is taken down, if others are known', async () => {
     const world = await servingWorld(['10.1.0.4', '10.1.0.5']);
     await world.add('a');
@@ -131,7 +154,7 @@ describe('when the journal is lost while pods run', () => {
     assert.deepEqual(world.status()?.cooling, ['10.1.0.4']);
   });
 
-  test('a pod that has ended meanwhile is found out by its missing link, at the next GC', async () => {
+  test('a pod that has ended meanwhile is found out by its missing link; GC takes none that runs', async () => {
     const world = await servingWorld(['10.1.0.4']);
     await world.add('a');
     world.crash();
@@ -141,7 +164,7 @@ describe('when the journal is lost while pods run', () => {
     await world.cni({ command: 'GC', validAttachments: [] });
     assert.deepEqual(held(world), ['10.1.0.4'], 'it runs: its sandbox is only not known by name');
     world.host.removeNamespace('/run/netns/a');
-    await world.cni({ command: 'GC', validAttachments: [] });
+    await world.wait(200_000);
     assert.deepEqual(held(world), []);
   });
 });

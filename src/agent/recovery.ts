@@ -6,19 +6,18 @@ import { err, ok, type Result } from '../domain/result.ts';
 import type { PodLinkView } from '../ports/network-stack.ts';
 import type { AgentContext } from './agent-context.ts';
 import { describeStackOutcome } from './host-keeper.ts';
-import { released } from './ledger-store.ts';
 
 /**
  * An allocation made from the kernel alone, for a pod that runs while the journal knows nothing: the journal is lost.
- * Its sandbox is not known; a DEL finds it by the pod's host link.
+ * Its sandbox is not known: a DEL finds it by the pod's host link, and the reaper by its absence.
  */
 const ADOPTED_PREFIX = 'adopted-';
 
 export const isAdopted = ({ sandbox }: Allocation): boolean => sandbox.containerId.startsWith(ADOPTED_PREFIX);
 
 /**
- * Pods in the journal whose link is gone keep their addresses: whether they still run is the runtime's to say, by DEL or
- * GC (RST-1). Links that the journal does not know are taken down, for only an unfinished ADD or DEL of ours leaves
+ * Pods in the journal whose link is gone keep their addresses for now (RST-1): that they have ended is the runtime's to
+ * say, by DEL or GC, or else the reaper's. Links that the journal does not know are taken down, for only an unfinished ADD or DEL of ours leaves
  * such a link; but where the journal is empty, that proves nothing, and the pods behind the links are adopted (U28).
  */
 export async function recoverPods(context: AgentContext): Promise<Result<void, string>> {
@@ -40,7 +39,7 @@ export async function recoverPods(context: AgentContext): Promise<Result<void, s
     const result = living.includes(view) ? adopted : await unwireLeftover(context, view);
     if (!result.ok) return result;
   }
-  return releaseAdopted(context, views.value);
+  return ok(undefined);
 }
 
 /**
@@ -82,20 +81,6 @@ const adopt = ({ hostLink, addresses }: PodLinkView): Allocation => ({
   hostLink,
   netnsPath: '',
 });
-
-/** No runtime will ever name an adopted pod in a DEL of its own sandbox, but the kernel takes its link when it ends. */
-async function releaseAdopted(
-  context: AgentContext,
-  views: readonly PodLinkView[],
-): Promise<Result<void, string>> {
-  const links = new Set(views.map(({ hostLink }) => hostLink));
-  const ended = [...context.store.ledger().allocations.values()].filter(
-    (allocation) => isAdopted(allocation) && !links.has(allocation.hostLink),
-  );
-  const at = context.clock.now();
-  const records = ended.map((allocation): JournalRecord => released(allocation, at));
-  return records.length === 0 ? ok(undefined) : context.store.record(records);
-}
 
 export const isHeldLink = (ledger: Ledger, hostLink: string): boolean =>
   [...ledger.allocations.values()].some((allocation) => allocation.hostLink === hostLink);

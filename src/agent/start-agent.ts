@@ -14,8 +14,10 @@ import { type AgentContext, initialState, notServing } from './agent-context.ts'
 import { type CniHandler, createCniHandler } from './cni-handler.ts';
 import { createCooldowns } from './cooldowns.ts';
 import { createHostKeeper } from './host-keeper.ts';
+import { createKeyedLock } from './keyed-lock.ts';
 import { createLedgerStore } from './ledger-store.ts';
 import { createPool, type Pool } from './pool.ts';
+import { createReaper } from './reaper.ts';
 import { createSpecFollower } from './spec-follower.ts';
 import { createStatusWriter, STATUS_BATCH_MS } from './status-writer.ts';
 import { createWorker, type Worker } from './worker.ts';
@@ -99,6 +101,7 @@ function assemble(deps: AgentDeps): Parts {
   const store = createLedgerStore({ journal, clock, log, onChange: () => onLedgerChange() });
   const context: AgentContext = { nodeName, cluster, stack, clock, log, store, shared };
   const pool = createPool(context);
+  const lock = createKeyedLock();
   const { promise: serving, resolve: nowServing } = Promise.withResolvers<void>();
   const cooldowns = createCooldowns({
     clock,
@@ -127,11 +130,16 @@ function assemble(deps: AgentDeps): Parts {
     pool.notify();
     status.wakeWithin(STATUS_BATCH_MS);
   };
+  const reaper = createReaper(context, lock);
   const loader = createWorker({
     clock,
     log,
     label: 'load journal',
-    run: () => loadJournal(context, () => spec.wake()),
+    run: () =>
+      loadJournal(context, () => {
+        spec.wake();
+        reaper.wake();
+      }),
   });
   const watch = cluster.watch({
     kind: 'NodeNetwork',
@@ -144,9 +152,9 @@ function assemble(deps: AgentDeps): Parts {
   return {
     context,
     pool,
-    handler: createCniHandler(context, { pool, addWaitMs: deps.addWaitMs ?? ADD_WAIT_MS }),
+    handler: createCniHandler(context, { pool, lock, addWaitMs: deps.addWaitMs ?? ADD_WAIT_MS }),
     loader,
-    workers: [loader, spec, host, status],
+    workers: [loader, spec, host, status, reaper],
     watch,
     serving,
     stopCooldowns: () => cooldowns.stop(),
