@@ -38,6 +38,13 @@ const notRun = (text: string): number => count(text, /^ {2}- .* {2}not run: /gm)
 const namespacesOf = (pid: number | undefined): readonly string[] =>
   readdirSync(NETNS_DIRECTORY).filter((name) => name.startsWith(`lab${pid}-`));
 
+const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+
+function whyNotWithoutRoot(): string | undefined {
+  const tried = run([...AS_NOBODY, 'unshare', '-Urnm', 'true']);
+  return tried.exitCode === 0 ? undefined : `user namespaces are refused here: ${tried.text}`;
+}
+
 describe('eniwhere lab run', () => {
   test('the demo holds, line by line, with real packets, and leaves nothing behind', () => {
     const ran = run([NODE, ENIWHERE, 'lab', 'run', 'scenarios/demo.yaml', '--network', 'namespaces']);
@@ -58,10 +65,9 @@ describe('eniwhere lab run', () => {
   });
 
   test('without root it finds itself a user namespace, and packets are real there too', (context) => {
-    const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
-    const possible = run([...asNobody, 'unshare', '-Urnm', 'true']);
-    if (possible.exitCode !== 0) return context.skip(`user namespaces are refused here: ${possible.text}`);
-    const ran = run([...asNobody, NODE, ENIWHERE, 'lab', 'run', 'scenarios/smoke.yaml']);
+    const why = whyNotWithoutRoot();
+    if (why !== undefined) return context.skip(why);
+    const ran = run([...AS_NOBODY, NODE, ENIWHERE, 'lab', 'run', 'scenarios/smoke.yaml']);
     assert.equal(ran.exitCode, 0, ran.text);
     assert.equal(ticks(ran.out), expectationCount('scenarios/smoke.yaml'), ran.text);
     assert.match(ran.out, /^network: real packets/m);
@@ -77,37 +83,77 @@ describe('eniwhere lab run', () => {
   });
 });
 
+interface Up {
+  readonly pid: number | undefined;
+  /** Everything that it has written so far. */
+  written(): string;
+  readonly whenPrinted: Promise<void>;
+  end(): Promise<number | null>;
+}
+
+function labUp(asUser: readonly string[]): Up {
+  const [program, ...values] = [...asUser, NODE, ENIWHERE, 'lab', 'up', 'scenarios/smoke.yaml'];
+  const lab = spawn(program, values, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let written = '';
+  const ended = new Promise<number | null>((resolve) => lab.once('close', resolve));
+  const whenPrinted = new Promise<void>((resolve) => {
+    for (const stream of [lab.stdout, lab.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        written += text;
+        if (written.includes('Ctrl-C ends the lab')) resolve();
+      });
+    void ended.then(() => resolve());
+  });
+  return {
+    pid: lab.pid,
+    written: () => written,
+    whenPrinted,
+    end: () => {
+      lab.kill('SIGINT');
+      return ended;
+    },
+  };
+}
+
+/** Runs every command that `lab up` printed, as a person would paste them. */
+function checkPrintedCommands(written: string, asUser: readonly string[]): void {
+  assert.ok(written.includes('Ctrl-C ends the lab'), written);
+  const enterFirst = /^ {2}(nsenter .*)$/m.exec(written)?.[1]?.split(' ') ?? [];
+  const commands = written.split('\n').filter((line) => /^ {2}(?:ip|echo) /.test(line));
+  assert.ok(commands.length >= 8, written);
+  const answers = commands.map((command) => ({
+    command,
+    ...run([...asUser, ...enterFirst, 'sh', '-c', command]),
+  }));
+  for (const { command, exitCode, text } of answers) assert.equal(exitCode, 0, `${command}\n${text}`);
+  const added = answers.find(({ command }) => command.includes('CNI_COMMAND=ADD'));
+  const result = JSON.parse(added?.out ?? '') as { readonly ips: readonly { readonly address: string }[] };
+  assert.match(result.ips[0]?.address ?? '', /^10\.0\.\d+\.\d+\/32$/);
+}
+
 describe('eniwhere lab up', () => {
   test('stays, prints commands that work, and removes everything on Ctrl-C', async () => {
-    const lab = spawn(NODE, [ENIWHERE, 'lab', 'up', 'scenarios/smoke.yaml'], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let out = '';
-    const printed = new Promise<void>((resolve) => {
-      lab.stdout.setEncoding('utf8').on('data', (text: string) => {
-        out += text;
-        if (out.includes('Ctrl-C ends the lab')) resolve();
-      });
-    });
-    lab.stderr.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-    const ended = new Promise<number | null>((resolve) => lab.once('exit', (code) => resolve(code)));
+    const lab = labUp([]);
     try {
-      await Promise.race([printed, ended]);
-      assert.ok(out.includes('Ctrl-C ends the lab'), out);
-      assert.ok(namespacesOf(lab.pid).length > 0);
-      const commands = out.split('\n').filter((line) => /^ {2}(?:ip|echo) /.test(line));
-      assert.ok(commands.length >= 7, out);
-      const answers = commands.map((command) => ({ command, ...run(['sh', '-c', command]) }));
-      for (const { command, exitCode, text } of answers) assert.equal(exitCode, 0, `${command}\n${text}`);
-      const added = answers.find(({ command }) => command.includes('CNI_COMMAND=ADD'));
-      const address: unknown = JSON.parse(added?.out ?? '').ips[0].address;
-      assert.match(String(address), /^10\.0\.\d+\.\d+\/32$/);
+      await lab.whenPrinted;
+      assert.ok(namespacesOf(lab.pid).length > 0, lab.written());
+      checkPrintedCommands(lab.written(), []);
     } finally {
-      lab.kill('SIGINT');
+      assert.equal(await lab.end(), 0, lab.written());
     }
-    assert.equal(await ended, 0, out);
     assert.deepEqual(namespacesOf(lab.pid), []);
+  });
+
+  test('does so without root, after the command that enters its namespaces', async (context) => {
+    const why = whyNotWithoutRoot();
+    if (why !== undefined) return context.skip(why);
+    const lab = labUp(AS_NOBODY);
+    try {
+      await lab.whenPrinted;
+      assert.deepEqual(namespacesOf(lab.pid), [], 'nothing of it shows outside');
+      checkPrintedCommands(lab.written(), AS_NOBODY);
+    } finally {
+      assert.equal(await lab.end(), 0, lab.written());
+    }
   });
 });
