@@ -49,6 +49,17 @@ describe('ADD', () => {
     assert.deepEqual(podRoutes(world), ['10.1.0.4/32']);
   });
 
+  test('again, while the kernel does not let the pod be inspected, leaves a pod that runs alone [CNI-2]', async () => {
+    const world = await servingWorld(['10.1.0.4']);
+    const first = await world.add('a');
+    world.refuse = (step) =>
+      step === 'inspectPod' || step === 'wirePodSide' ? { step, message: 'no' } : undefined;
+    assert.equal(errorIn(await world.add('a')).code, 11);
+    assert.deepEqual(podRoutes(world), ['10.1.0.4/32']);
+    world.refuse = () => undefined;
+    assert.deepEqual(await world.add('a'), first);
+  });
+
   test('of many pods at once gives each its own address [IP-1]', async () => {
     const addresses = Array.from({ length: 20 }, (_, n) => `10.1.0.${n + 4}`);
     const world = await servingWorld(addresses);

@@ -118,7 +118,11 @@ async function repeatAdd(
     if (!recorded.ok) return tryAgainLater(`pod ${allocation.pod} could not be recorded`, recorded.error);
   }
   const differences = await context.stack.inspectPod(wiring);
-  if (differences.kind === 'ok' && differences.value.length === 0) return resultOf(wiring);
+  if (differences.kind !== 'ok') {
+    // Wiring anew takes the old link away first: not to be done to a pod that may be running well.
+    return tryAgainLater(`pod ${allocation.pod} cannot be inspected`, describeStackOutcome(differences));
+  }
+  if (differences.value.length === 0) return resultOf(wiring);
   const wired = await context.stack.wirePod(wiring);
   if (wired.kind === 'ok') return resultOf(wiring);
   // The pod may be running: its address is held until the runtime says DEL.
