@@ -46,8 +46,6 @@ test('house: imports follow the matrix', () => {
   const faults = importFaults(productFiles, (file, one) => {
     const to = resolveImport(file.path, one.specifier);
     if (to === undefined || isTest(to)) return undefined;
-    // Where `--version` has its answer from.
-    if (under(file, 'bin') && to === 'package.json') return undefined;
     return to.startsWith('src/') ? importFault(file.path, to) : 'the product imports src/ alone';
   });
   assert.deepEqual(faults, none);

@@ -15,7 +15,9 @@ const cases: readonly (readonly [source: string, imports: readonly string[]])[] 
   ["export type { A } from './a.ts';", ['type ./a.ts']],
   ["const a = await import('./a.ts');", ['./a.ts']],
   ["type A = import('./a.ts').A;", ['./a.ts']],
-  ["new Worker(new URL('./w.ts', import.meta.url));", ['./w.ts']],
+  ["new Worker(new URL('./w.ts', import.meta.url));", ['started ./w.ts']],
+  ["spawn(new URL('w.ts', import.meta.url));", ['started ./w.ts']],
+  ["spawn(new URL('../../build/plugin', import.meta.url));", []],
   ["export const a = 'from'; import.meta.url;", []],
   ["export { a }; const b = { from: 'c' };", []],
   ["export const a = { b: 1 }; f(from, 'x');", []],
@@ -25,7 +27,9 @@ const cases: readonly (readonly [source: string, imports: readonly string[]])[] 
 
 for (const [source, imports] of cases) {
   test(`imports of ${source}`, () => {
-    const found = findImports(source).map((one) => `${one.typeOnly ? 'type ' : ''}${one.specifier}`);
+    const found = findImports(source).map(
+      (one) => `${one.typeOnly ? 'type ' : one.started ? 'started ' : ''}${one.specifier}`,
+    );
     assert.deepEqual(found, imports);
   });
 }

@@ -9,22 +9,25 @@ export interface Import {
   readonly line: number;
   /** Erased before the code runs. */
   readonly typeOnly: boolean;
+  /** A source named by `new URL(..., import.meta.url)`: started in a thread or process of its own, not loaded. */
+  readonly started: boolean;
 }
 
-/** Static and dynamic imports, re-exports, and files named by `new URL(..., import.meta.url)` (workers). */
+/** Static and dynamic imports, re-exports, and the sources that are started. */
 export function findImports(source: string): readonly Import[] {
   const tokens = tokenize(source);
   return tokens.flatMap((token, at) => {
     if (token.kind !== 'word' || tokens[at - 1]?.text === '.') return [];
-    const specifier =
-      token.text === 'import' || token.text === 'export'
-        ? specifierOf(tokens, at)
-        : token.text === 'URL'
-          ? ownFileOf(tokens, at)
-          : undefined;
+    const started = token.text === 'URL';
+    const isImport = token.text === 'import' || token.text === 'export';
+    const specifier = isImport
+      ? specifierOf(tokens, at)?.text
+      : started
+        ? startedSource(tokens, at)
+        : undefined;
     if (specifier === undefined) return [];
     const typeOnly = tokens[at + 1]?.text === 'type' && tokens[at + 2]?.text !== 'from';
-    return [{ specifier: specifier.text, line: token.line, typeOnly }];
+    return [{ specifier, line: token.line, typeOnly, started }];
   });
 }
 
@@ -44,11 +47,12 @@ function specifierOf(tokens: readonly Token[], at: number): Token | undefined {
   return undefined;
 }
 
-function ownFileOf(tokens: readonly Token[], at: number): Token | undefined {
+/** `new URL('a.ts', import.meta.url)` -> `./a.ts`; other files are data, not sources. */
+function startedSource(tokens: readonly Token[], at: number): string | undefined {
   const [open, text, comma, base] = tokens.slice(at + 1, at + 5);
-  return open?.text === '(' && text?.kind === 'string' && comma?.text === ',' && base?.text === 'import'
-    ? text
-    : undefined;
+  if (open?.text !== '(' || comma?.text !== ',' || base?.text !== 'import') return undefined;
+  if (text?.kind !== 'string' || !text.text.endsWith('.ts')) return undefined;
+  return text.text.startsWith('.') ? text.text : `./${text.text}`;
 }
 
 /** The file that a relative import names, as a path from the top of the tree; undefined for packages. */

@@ -46,11 +46,14 @@ export const documents: ReadonlyMap<string, string> = new Map(
     .map((path) => [path, readFileSync(path, 'utf8')]),
 );
 
+/** What is loaded together: sources that are started apart do not count. */
 export const importGraph = (files: readonly SourceFile[]): Graph =>
   new Map(
     files.map((file) => [
       file.path,
-      file.imports.flatMap((one) => resolveImport(file.path, one.specifier) ?? []),
+      file.imports
+        .filter((one) => !one.started)
+        .flatMap((one) => resolveImport(file.path, one.specifier) ?? []),
     ]),
   );
 
