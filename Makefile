@@ -10,24 +10,21 @@ MAKEFLAGS += --no-print-directory
 # The Node.js of the lock file, which `npm run` puts first on PATH, whatever the machine has.
 RUN := npm run --silent
 
-CNI_PLUGIN := build/eniwhere-cni
-CNI_SOURCES := $(shell find src/cni src/protocol src/bin/cni* -name '*.ts' -not -name '*.test.ts' 2>/dev/null) scripts/build-cni.ts package-lock.json
-
 .PHONY: help demo test check bench format setup-check setup-demo setup-test setup-bench
-.PHONY: step-check step-unit step-netns step-simulation step-demo
+.PHONY: step-check step-unit step-cni step-netns step-simulation
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
-demo: setup-demo $(CNI_PLUGIN) ## run the whole system in a simulated VPC and check every promise with a real packet
+demo: setup-demo step-cni ## run the whole system in a simulated VPC and check every promise with a real packet
 	@$(RUN) demo
 
-test: setup-test step-check step-unit $(CNI_PLUGIN) step-netns step-simulation step-demo ## everything: check, unit, namespaces, 200 seeds of simulation, the demo
+test: setup-test step-check step-unit step-cni step-netns step-simulation ## everything: check, unit, namespaces with the demo, 200 seeds of simulation
 	@echo "== all green"
 
 check: setup-check step-check ## format, lint, types, house rules, dead code (seconds, no root)
 
-bench: setup-bench $(CNI_PLUGIN) ## every benchmark, each printing its figures
+bench: setup-bench step-cni ## every benchmark, each printing its figures
 	@$(RUN) bench
 
 format: setup-check ## rewrite the sources in the house format
@@ -46,14 +43,12 @@ step-check:
 step-unit:
 	@echo "== unit tests"; $(RUN) test:unit
 
+# The script knows by itself whether the executable is up to date. Elsewhere than on Linux there is no use for it.
+step-cni:
+	@if [ "$$(uname -s)" = Linux ]; then echo "== the CNI plugin"; $(RUN) build:cni; fi
+
 step-netns:
-	@echo "== namespace tests"; $(RUN) test:netns
+	@echo "== namespace tests, the demo among them"; $(RUN) test:netns
 
 step-simulation:
 	@echo "== simulation"; $(RUN) test:simulation
-
-step-demo:
-	@echo "== demo"; $(RUN) demo
-
-$(CNI_PLUGIN): $(CNI_SOURCES)
-	@echo "== build $@"; $(RUN) build:cni

@@ -12,10 +12,8 @@ import { parseArgs } from 'node:util';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
   options: {
-    target: {
-      type: 'string',
-      default: process.arch === 'arm64' ? 'bun-linux-arm64' : 'bun-linux-x64-baseline',
-    },
+    /** Such as bun-linux-arm64. Bun downloads what it needs for another kind of machine, past the lock. */
+    target: { type: 'string' },
     out: { type: 'string', default: 'build/eniwhere-cni' },
   },
 });
@@ -25,7 +23,7 @@ const OPTIONS = [
   '--compile',
   '--minify',
   '--format=esm',
-  `--target=${values.target}`,
+  ...(values.target === undefined ? [] : [`--target=${values.target}`]),
   '--no-compile-autoload-dotenv',
   '--no-compile-autoload-bunfig',
 ];
@@ -51,6 +49,17 @@ function fingerprint(): string {
   return hash.digest('hex');
 }
 
+/**
+ * The platform's Bun from the lock, and not the package `bun`, whose install script does not run here. Its baseline
+ * build compiles for its own kind without a download.
+ */
+function compiler(): string {
+  const name = process.arch === 'arm64' ? 'bun-linux-aarch64' : 'bun-linux-x64-baseline';
+  const bun = join(root, 'node_modules/@oven', name, 'bin/bun');
+  if (existsSync(bun)) return bun;
+  throw new Error(`${bun} is missing: the plugin is compiled on Linux (x64 or arm64), after npm ci`);
+}
+
 const out = join(root, values.out);
 const stamp = `${out}.inputs`;
 const inputs = fingerprint();
@@ -59,15 +68,11 @@ if (existsSync(out) && existsSync(stamp) && readFileSync(stamp, 'utf8') === inpu
 } else {
   mkdirSync(join(root, 'build'), { recursive: true });
   const next = `${out}.next`;
-  execFileSync(
-    join(root, 'node_modules/.bin/bun'),
-    ['build', ...OPTIONS, 'src/bin/cni.ts', '--outfile', next],
-    {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  );
+  execFileSync(compiler(), ['build', ...OPTIONS, 'src/bin/cni.ts', '--outfile', next], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   renameSync(next, out);
   writeFileSync(stamp, inputs);
-  console.log(`${values.out} is built for ${values.target}`);
+  console.log(`${values.out} is built for ${values.target ?? 'this machine'}`);
 }
