@@ -31,8 +31,7 @@ export function createFileJournal(path: string): Journal {
   return {
     load: () => load(state).catch((error: unknown) => failure(path, 'read', error)),
     append: (records) => append(state, records),
-    rewrite: (records) =>
-      rewrite(state, records).catch((error: unknown) => failure(path, 'rewritten', error)),
+    rewrite: (records) => rewrite(state, records),
   };
 }
 
@@ -45,10 +44,12 @@ async function load(state: State): Promise<Outcome<JournalContent, JournalFailur
   state.file = undefined;
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
   const handle = await open(path, 'a+', FILE_MODE);
+  // A new file outlives a power cut only once its directory knows it.
+  await syncDirectory(dirname(path));
   const read = readLines(await handle.readFile());
   if (read.isDamaged) {
     await handle.close();
-    const fix = 'restore the file, or drain the node and remove it';
+    const fix = 'move the file away, and the agent takes the running pods over from the kernel';
     return failed({
       message: `journal ${path} is damaged at line ${read.badLine}, and sound lines follow: ${fix}`,
     });
@@ -70,7 +71,7 @@ async function append(
   if (file === undefined) return failed({ message: `journal ${path} has not been loaded` });
   if (state.inDoubt)
     return failed({ message: `journal ${path} is in doubt after a failed write, and must be rewritten` });
-  const bytes = Buffer.from(records.map(writeLine).join(''));
+  const bytes = Buffer.from(writeLine(records));
   try {
     await writeAll(file.handle, bytes);
     await file.handle.datasync();
@@ -104,21 +105,34 @@ async function rewrite(
   records: readonly JournalRecord[],
 ): Promise<Outcome<void, JournalFailure>> {
   const { path } = state;
-  const bytes = Buffer.from(records.map(writeLine).join(''));
-  const next = `${path}.next`;
-  const handle = await open(next, 'w', FILE_MODE);
+  const bytes = Buffer.from(records.map((record) => writeLine([record])).join(''));
+  try {
+    await writeBeside(`${path}.next`, bytes);
+    await rename(`${path}.next`, path);
+  } catch (error) {
+    return failure(path, 'rewritten', error);
+  }
+  try {
+    await syncDirectory(dirname(path));
+    await state.file?.handle.close();
+    state.file = { handle: await open(path, 'a+', FILE_MODE), length: bytes.length };
+  } catch (error) {
+    // Which of the two files a power cut would leave is open, and appends would go to the one that was replaced.
+    state.inDoubt = true;
+    return unknown(`journal ${path} was rewritten, but not for sure: ${messageOf(error)}`);
+  }
+  state.inDoubt = false;
+  return done(undefined);
+}
+
+async function writeBeside(path: string, bytes: Buffer): Promise<void> {
+  const handle = await open(path, 'w', FILE_MODE);
   try {
     await writeAll(handle, bytes);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(next, path);
-  await syncDirectory(dirname(path));
-  await state.file?.handle.close();
-  state.file = { handle: await open(path, 'a+', FILE_MODE), length: bytes.length };
-  state.inDoubt = false;
-  return done(undefined);
 }
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
