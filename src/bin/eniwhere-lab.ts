@@ -21,12 +21,12 @@ import { openFabricLab, openMemoryLab } from '../lab/scenario/open-lab.ts';
 import type { PluginEnd, PluginRun } from '../lab/scenario/plugin-runtime.ts';
 
 export interface CommandLine {
-  readonly args: readonly string[];
+  /** The program's path and its arguments, as this process was started with. */
+  readonly program: readonly string[];
   readonly whenInterrupted: Promise<void>;
 }
 
-const PLUGIN = fileURLToPath(new URL('../../build/eniwhere-cni', import.meta.url));
-const PROGRAM = fileURLToPath(new URL('eniwhere.ts', import.meta.url));
+const PLUGIN = join(fileURLToPath(new URL('../..', import.meta.url)), 'build/eniwhere-cni');
 
 /** Set for the child under unshare, which must not look for another. */
 const CHILD_VARIABLE = 'ENIWHERE_LAB_CHILD';
@@ -138,8 +138,11 @@ function runPlugin({ env, input }: PluginRun): Promise<PluginEnd> {
 }
 
 /** The same command line again, as root of a user namespace of its own. */
-function runInChild(prefix: readonly string[], { args, whenInterrupted }: CommandLine): Promise<LabAnswer> {
-  const [program = '', ...values] = [...prefix, process.execPath, ...process.execArgv, PROGRAM, ...args];
+function runInChild(
+  prefix: readonly string[],
+  { program: again, whenInterrupted }: CommandLine,
+): Promise<LabAnswer> {
+  const [program = '', ...values] = [...prefix, process.execPath, ...process.execArgv, ...again];
   return new Promise((resolve, reject) => {
     const child = spawn(program, values, {
       stdio: 'inherit',

@@ -24,15 +24,15 @@ function whenInterrupted(): Promise<void> {
 }
 
 const packageFields = JSON.parse(await readFile(PACKAGE, 'utf8')) as { readonly version: string };
-const args = process.argv.slice(2);
 const interrupted = whenInterrupted();
 
-process.exitCode = await runCli(args, {
+process.exitCode = await runCli(process.argv.slice(2), {
   version: packageFields.version,
   write: (text) => process.stdout.write(text),
   complain: (text) => process.stderr.write(text),
   colour: process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '',
   readFile: readText,
-  openLab: (request) => openLabHere(request, { args, whenInterrupted: interrupted }),
+  openLab: (request) =>
+    openLabHere(request, { program: process.argv.slice(1), whenInterrupted: interrupted }),
   whenInterrupted: interrupted,
 });

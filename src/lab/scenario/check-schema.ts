@@ -9,6 +9,7 @@ import {
   type Endpoint,
   endpoint,
   localName,
+  nodeName,
   parseEndpoint,
   pod,
   podPattern,
@@ -24,7 +25,7 @@ export const SELECTION_WORDS: readonly string[] = ['NodeSubnet', 'None'];
 
 /** What the controller decided for a node, as published in its NodeNetwork. */
 const selection = closed({
-  node: localName,
+  node: nodeName,
   /** An ENIConfig's name, or one of SELECTION_WORDS. */
   is: words,
   /** The rule that decided: Annotation, Label, Zone, ... */
@@ -33,7 +34,7 @@ const selection = closed({
 
 /** The secondary ENIs that EC2 has attached to a node. */
 const enis = closed({
-  node: localName,
+  node: nodeName,
   /** Count only those in this subnet (name or id). */
   subnet: words.optional(),
   count: count.optional(),
@@ -46,7 +47,7 @@ const enis = closed({
 
 /** The secondary addresses that a node holds in EC2. */
 const addresses = closed({
-  node: localName,
+  node: nodeName,
   held: count,
   used: count.optional(),
 });
@@ -89,7 +90,7 @@ const spoofing = closed({ from: pod, as: pod, to: pod });
 const alive = closed({ connections: z.array(localName).min(1, 'name at least one connection') });
 
 const condition = closed({
-  node: localName,
+  node: nodeName,
   type: z.enum(['EniConfigSelected', 'AddressesAvailable', 'AgentReady']),
   status: z.enum(['True', 'False', 'Unknown']),
   says: texts.default([]),

@@ -80,6 +80,11 @@ suite('a scenario file', () => {
     );
   });
 
+  test('may name nodes as AWS does', () => {
+    const name = 'ip-10-0-0-4.eu-west-1.compute.internal';
+    assert.equal(read(WORLD.replace('name: n1', `name: ${name}`)).nodes[0]?.name, name);
+  });
+
   test('may have settings of the AWS CNI that Eniwhere does not read', () => {
     const { settings } = read(WORLD.replace('WARM_ENI_TARGET: 1', 'AWS_VPC_K8S_CNI_LOGLEVEL: DEBUG'));
     assert.equal(settings['AWS_VPC_K8S_CNI_LOGLEVEL'], 'DEBUG');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type Cidr, familyOf, type Ip } from '../../domain/address/ip.ts';
 import { parseCidr } from '../../domain/address/cidr.ts';
 import { parseIp } from '../../domain/address/parse-ip.ts';
-import { type PodKey, podKey } from '../../domain/ids.ts';
+import { type NodeName, parseNodeName, type PodKey, podKey } from '../../domain/ids.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
 import { nearest } from './nearest.ts';
 
@@ -106,6 +106,15 @@ export function matchPods(patterns: readonly PodPattern[], existing: Iterable<Po
 export const localName: z.ZodString = z
   .string()
   .regex(LABEL, 'a name has lower-case letters, digits and "-", at most 63');
+
+/** A node's name is part of socket paths and namespace names, so it is shorter here than Kubernetes allows. */
+const NODE_NAME_LENGTH_MAX = 63;
+
+export const nodeName: z.ZodType<NodeName> = textOf((text) =>
+  text.length <= NODE_NAME_LENGTH_MAX
+    ? parseNodeName(text)
+    : err(`"${text}" is longer than the ${NODE_NAME_LENGTH_MAX} characters of a node's name here`),
+);
 
 /** Where a packet starts or ends. */
 export type Endpoint =

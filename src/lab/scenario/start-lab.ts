@@ -110,7 +110,7 @@ async function launchNode(world: World, deps: LabDeps, { network, wanted }: Laun
     securityGroupIds: wanted.securityGroups.map((ref) => securityGroupOf(scenario, ref).id),
   });
   if (!launched.ok) throw new Error(`node ${wanted.name} cannot be launched: ${launched.error.message}`);
-  const name = wanted.name as NodeName;
+  const { name } = wanted;
   const { instanceId, zone } = launched.value;
   const seat = await network.joinNode({ name, instanceId });
   cluster.admin.applyNode({

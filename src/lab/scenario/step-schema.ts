@@ -9,6 +9,7 @@ import {
   durationMs,
   endpoint,
   localName,
+  nodeName,
   pod,
   podPattern,
   words,
@@ -20,7 +21,7 @@ import { podKey, type PodKey } from '../../domain/ids.ts';
 const POD_COUNT_MAX = 500;
 
 const createPods = closed({
-  node: localName,
+  node: nodeName,
   pods: z.array(pod).optional(),
   /** PREFIX-1 ... PREFIX-COUNT in namespace default. */
   prefix: localName.optional(),
@@ -40,7 +41,7 @@ const createPods = closed({
   }));
 
 const metadataChange = closed({
-  node: localName,
+  node: nodeName,
   set: textMap.default({}),
   remove: z.array(words).default([]),
 }).refine((value) => Object.keys(value.set).length + value.remove.length > 0, {
@@ -52,7 +53,7 @@ const podList = z.array(podPattern).min(1, 'name at least one pod');
 export const actionShape = {
   section: words,
   wait: durationMs,
-  launchNode: localName,
+  launchNode: nodeName,
   createPods,
   deletePods: podList,
   annotateNode: metadataChange,
@@ -61,7 +62,7 @@ export const actionShape = {
   deleteEniConfig: words,
   /** The scenario's settings with these on top. */
   restartController: closed({ settings: settings.default({}) }),
-  restartAgent: localName,
+  restartAgent: nodeName,
   /** Someone else takes addresses of the subnet until so many are free. */
   occupyAddresses: closed({ subnet: words, leaveFree: count }),
   /** Someone else gives back so many of those. */

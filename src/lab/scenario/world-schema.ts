@@ -5,7 +5,7 @@ import type { Ip } from '../../domain/address/ip.ts';
 import { parseSecurityGroupId, parseSubnetId, parseVpcId } from '../../domain/ids.ts';
 import { type EniConfigManifest, parseEniConfigManifest } from '../../protocol/crd/eni-config.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
-import { closed, ipv4, ipv4Cidr, localName, parsedBy, textOf, words } from './schema-words.ts';
+import { closed, ipv4, ipv4Cidr, localName, nodeName, parsedBy, textOf, words } from './schema-words.ts';
 
 const subnet = closed({
   id: textOf(parseSubnetId),
@@ -85,7 +85,7 @@ export const settings: z.ZodType<Readonly<Record<string, string>>> = z.record(
 );
 
 const node = closed({
-  name: localName,
+  name: nodeName,
   type: words,
   /** A subnet by name or id. */
   subnet: words,
@@ -110,5 +110,3 @@ export type ScenarioSubnet = z.output<typeof subnet>;
 export type ScenarioSecurityGroup = z.output<typeof securityGroup>;
 export type ScenarioRule = z.output<typeof rule>;
 export type ScenarioNode = z.output<typeof node>;
-export type ScenarioVpc = z.output<typeof vpc>;
-export type ScenarioHosts = { readonly internet: Ip; readonly onPrem: Ip };
