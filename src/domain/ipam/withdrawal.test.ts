@@ -25,7 +25,7 @@ describe('the agent lets go of an address that the controller asks for', () => {
     ['only once', [{ type: 'Withdrawn', at: 0, ip: a, generation: 3 }], []],
   ];
   for (const [when, records, expected] of cases) {
-    test(`${when} [IP-6]`, () => {
+    test(`${when} [WD-2] [IP-6]`, () => {
       assert.deepEqual(answerWithdrawals(ledgerFrom(records), asked), expected);
     });
   }
@@ -44,7 +44,7 @@ describe('the agent forgets an address that it let go under generation 5', () =>
     ['not for the spec that it answered', gone, 5, []],
     ['not for an older spec, which may list it as free', granted, 4, []],
   ] as const) {
-    test(`${when} [IP-6]`, () => {
+    test(`${when} [WD-5] [IP-6]`, () => {
       assert.deepEqual(forgettable(ledger, { enis, generation }), expected);
     });
   }
@@ -62,7 +62,7 @@ describe('a spec is followed', () => {
     ['when the object was made anew, at whatever generation', 'third', 1, 'Newer'],
     ['never when it is of an object that was replaced', 'first', 10, 'Stale'],
   ] as const) {
-    test(what, () => {
+    test(`${what} [WD-1]`, () => {
       assert.equal(judgeSpec(ledger, { uid, generation }), expected);
     });
   }

@@ -20,7 +20,7 @@ const RESULT: CniResult = {
 
 const format = (version: CniVersion): Record<string, unknown> => JSON.parse(formatResult(RESULT, version));
 
-describe('a result', () => {
+describe('a result [CNI-5]', () => {
   for (const [version, hasFamily, hasMtu] of [
     ['0.3.1', true, false],
     ['0.4.0', true, false],

@@ -104,7 +104,7 @@ describe('the plugin reads', () => {
   }
 });
 
-describe('the plugin refuses', () => {
+describe('the plugin refuses [CNI-6]', () => {
   const longPath = `/${'x'.repeat(107)}`;
   const cases: readonly {
     readonly what: string;
