@@ -25,18 +25,12 @@ function awsId<Id extends string>(prefix: string, what: string): (text: string) 
       : err(`"${text}" is not ${what} id: expected ${prefix}- followed by 8 or 17 lower-case hex digits`);
 }
 
-export const parseEniId: (text: string) => Result<EniId, string> = awsId('eni', 'a network interface');
 export const parseSubnetId: (text: string) => Result<SubnetId, string> = awsId('subnet', 'a subnet');
 export const parseSecurityGroupId: (text: string) => Result<SecurityGroupId, string> = awsId(
   'sg',
   'a security group',
 );
-export const parseInstanceId: (text: string) => Result<InstanceId, string> = awsId('i', 'an instance');
 export const parseVpcId: (text: string) => Result<VpcId, string> = awsId('vpc', 'a VPC');
-export const parseAttachmentId: (text: string) => Result<AttachmentId, string> = awsId(
-  'eni-attach',
-  'an attachment',
-);
 
 /** A Kubernetes object name: RFC 1123 subdomain, at most 253 characters. */
 export function parseNodeName(text: string): Result<NodeName, string> {

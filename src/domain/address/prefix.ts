@@ -5,13 +5,6 @@ import { assert } from '../result.ts';
 import { cidrSize, nthAddress } from './cidr.ts';
 import type { Cidr, Ip } from './ip.ts';
 
-/** Prefix lengths of the blocks that EC2 delegates. */
-export const IPV4_PREFIX_LENGTH = 28;
-export const IPV6_PREFIX_LENGTH = 80;
-
-/** Addresses in an IPv4 prefix, all of them usable by pods. */
-export const IPV4_PREFIX_ADDRESS_COUNT = 16;
-
 /** Most addresses that `prefixAddresses` lists: an IPv6 /80 holds 2^48, too many to write down. */
 const LISTED_ADDRESS_COUNT_MAX = 65_536n;
 

@@ -40,5 +40,3 @@ export type Action =
       readonly because: string;
     }
   | { readonly do: 'DeleteEni'; readonly eniId: EniId; readonly because: string };
-
-export type ActionKind = Action['do'];

@@ -10,9 +10,9 @@ export const ENI_CONFIG_TAG = 'eniwhere.io/eni-config';
 /** Value: id of the intent that made it. */
 export const INTENT_TAG = 'eniwhere.io/intent';
 /** The AWS VPC CNI's own keys, kept so that users' scripts and dashboards go on working. */
-export const CLUSTER_NAME_TAG = 'cluster.k8s.amazonaws.com/name';
+const CLUSTER_NAME_TAG = 'cluster.k8s.amazonaws.com/name';
 export const INSTANCE_TAG = 'node.k8s.amazonaws.com/instance_id';
-export const CREATED_AT_TAG = 'node.k8s.amazonaws.com/createdAt';
+const CREATED_AT_TAG = 'node.k8s.amazonaws.com/createdAt';
 
 type Tags = Readonly<Record<string, string>>;
 

@@ -36,16 +36,6 @@ export const oneOf =
       : ok(found);
   };
 
-/** The text that `parse` accepts. */
-export const parsed =
-  <T>(parse: (text: string) => Result<T, string>): Decoder<T> =>
-  (value, path) => {
-    const read = text(value, path);
-    if (!read.ok) return read;
-    const result = parse(read.value);
-    return result.ok ? result : err(`${path}: ${result.error}`);
-  };
-
 export const listOf =
   <T>(decoder: Decoder<T>): Decoder<readonly T[]> =>
   (value, path) => {
