@@ -33,7 +33,7 @@ export const IMDS = '169.254.169.254';
 export const IMDS_IPV6 = 'fd00:ec2::254';
 export const POD_PORT = 9000;
 export const FAR_PORT = 8080;
-const IMDS_PORT = 80;
+export const IMDS_PORT = 80;
 
 const ENIS: readonly EniSketch[] = [
   { deviceIndex: 0, subnet: '10.0.0.0/24', pods: [POD_ON_PRIMARY] },
@@ -75,6 +75,10 @@ export interface Place {
   readonly source?: string;
 }
 
+export interface PodPlace extends Place {
+  readonly pod: PodDatapath;
+}
+
 /** What may be unlike the usual node. */
 export type NodeOptions = NonNullable<Parameters<typeof hostInput>[1]>;
 
@@ -88,11 +92,7 @@ export interface NodeWorld {
   /** One round of the agent's loop: list links, compute, apply. Answers what was changed. */
   apply(options?: NodeOptions): Promise<readonly string[]>;
   /** A pod with an echo server on POD_PORT. */
-  addPod(
-    name: string,
-    addresses: readonly string[],
-    mtu?: number,
-  ): Promise<Place & { readonly pod: PodDatapath }>;
+  addPod(name: string, addresses: readonly string[], mtu?: number): Promise<PodPlace>;
   /** Connects, and goes round once more. Answers the address that the far end saw, or the name of the error. */
   visit(from: Place, address: string, port: number): Promise<string>;
   /** The namespace of the far ends, speaking from one of them. */
