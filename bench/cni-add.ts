@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PluginRun, PLUGIN, runPlugin, startCniNode } from './support/cni-node.ts';
+import { PLUGIN, type PluginRun, runPlugin } from './support/cni-node.ts';
 
 const RUN_COUNT = 100;
 const WARM_UP_COUNT = 10;
@@ -78,47 +78,58 @@ function report(eniwhere: Contender, peer: Contender): void {
   console.log(`target: ADD median below ${ADD_MEDIAN_TARGET_MS} ms: ${verdict}`);
 }
 
+/** A process that says a line when it is ready, and ends when its stdin does. */
+async function startHelper(
+  program: string,
+  values: readonly string[],
+): Promise<{ readonly pid: number | undefined; readonly line: string; end(): Promise<void> }> {
+  const helper = spawn(program, values, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(helper, 'exit');
+  const first = await Promise.race([once(helper.stdout, 'data'), ended.then(() => undefined)]);
+  if (first === undefined) throw new Error(`${program} ${values.join(' ')} ended with ${helper.exitCode}`);
+  return {
+    pid: helper.pid,
+    line: String(first[0]).trim(),
+    end: async () => {
+      helper.stdin.end();
+      await ended;
+    },
+  };
+}
+
+function contender(
+  name: string,
+  call: (command: string, n: number, netnsPath: string) => Promise<PluginRun>,
+): Contender {
+  return {
+    name,
+    add: (n, netnsPath) => call('ADD', n, netnsPath),
+    del: (n, netnsPath) => call('DEL', n, netnsPath),
+    addMs: [],
+    delMs: [],
+  };
+}
+
 async function bench(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'eniwhere-bench-'));
-  const pod = spawn('unshare', ['--net', 'sh', '-c', 'echo ready; exec cat >/dev/null'], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  await once(pod.stdout, 'data');
-  const node = await startCniNode({
-    netnsPath: `/proc/${process.pid}/ns/net`,
-    run: (program, ...values) => execFileSync(program, values, { encoding: 'utf8' }),
-    directory,
-    addresses: Array.from({ length: 20 }, (_, n) => `10.1.0.${n + 4}`),
-    cooldownMs: 0,
-    addWaitMs: 1000,
-  });
-  const conf = {
-    type: 'ptp',
-    ipam: { type: 'host-local', ranges: [[{ subnet: '10.22.0.0/16' }]], dataDir: join(directory, 'ipam') },
-  };
-  const eniwhere: Contender = {
-    name: 'eniwhere-cni',
-    add: (n, netnsPath) => node.call({ command: 'ADD', containerId: `e${n}`, pod: `p${n}`, netnsPath }),
-    del: (n, netnsPath) => node.call({ command: 'DEL', containerId: `e${n}`, pod: `p${n}`, netnsPath }),
-    addMs: [],
-    delMs: [],
-  };
-  const ptp = (command: string, n: number, netnsPath: string): Promise<PluginRun> =>
-    runPlugin(PEER, '', { command, containerId: `t${n}`, pod: `p${n}`, netnsPath, conf });
-  const peer: Contender = {
-    name: 'ptp+host-local',
-    add: (n, netnsPath) => ptp('ADD', n, netnsPath),
-    del: (n, netnsPath) => ptp('DEL', n, netnsPath),
-    addMs: [],
-    delMs: [],
-  };
+  const pod = await startHelper('unshare', ['--net', 'sh', '-c', 'echo ready; exec cat >/dev/null']);
+  const server = join(import.meta.dirname, 'support/serve-cni-node.ts');
+  const agent = await startHelper(process.execPath, [server, directory]);
+  const dataDir = join(directory, 'ipam');
+  const ipam = { type: 'host-local', ranges: [[{ subnet: '10.22.0.0/16' }]], dataDir };
+  const eniwhere = contender('eniwhere-cni', (command, n, netnsPath) =>
+    runPlugin(PLUGIN, agent.line, { command, containerId: `e${n}`, pod: `p${n}`, netnsPath }),
+  );
+  const conf = { type: 'ptp', ipam };
+  const peer = contender('ptp+host-local', (command, n, netnsPath) =>
+    runPlugin(PEER, '', { command, containerId: `t${n}`, pod: `p${n}`, netnsPath, conf }),
+  );
   try {
     await measure([eniwhere, peer], `/proc/${pod.pid}/ns/net`);
     report(eniwhere, peer);
   } finally {
-    await node.close();
-    pod.stdin.end();
-    await once(pod, 'exit');
+    await agent.end();
+    await pod.end();
     await rm(directory, { recursive: true });
   }
 }

@@ -1,0 +1,20 @@
+// The node's agent as a process of its own, as on a real node: `serve-cni-node.ts DIRECTORY`. Serves until its stdin ends.
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { startCniNode } from './cni-node.ts';
+
+const ADDRESS_COUNT = 20;
+
+const node = await startCniNode({
+  netnsPath: '/proc/self/ns/net',
+  run: (program, ...values) => execFileSync(program, values, { encoding: 'utf8' }),
+  directory: process.argv[2] ?? '.',
+  addresses: Array.from({ length: ADDRESS_COUNT }, (_, n) => `10.1.0.${n + 4}`),
+  cooldownMs: 0,
+  addWaitMs: 1000,
+});
+process.stdout.write(`${node.socketPath}\n`);
+process.stdin.resume();
+await once(process.stdin, 'end');
+await node.close();
