@@ -13,7 +13,10 @@ import {
   failureOf,
   type ForeignThing,
   type OutsideAct,
+  OTHER_IP,
   podAt,
+  type PodDamage,
+  PREFIX,
   PRIMARY_LINK,
   valueOf,
 } from './network-stack-world.contract.ts';
@@ -49,6 +52,18 @@ const ACTS: readonly { readonly act: OutsideAct; readonly repair: RegExp }[] = [
   { act: 'set the ENI link down', repair: /^ip link set eth1 up$/ },
   { act: 'set another MTU on the ENI', repair: /^ip link set eth1 mtu 9001$/ },
   { act: 'turn forwarding off', repair: /^sysctl -w net\/ipv4\/ip_forward=1$/ },
+];
+
+const POD_DAMAGES: readonly { readonly damage: PodDamage; readonly repairs: string }[] = [
+  { damage: 'host link down', repairs: 'ip link set eni00000000001 up' },
+  {
+    damage: 'host route deleted',
+    repairs: 'ip route replace 10.1.0.5/32 dev eni00000000001 table 1000 scope link',
+  },
+  {
+    damage: 'host route elsewhere',
+    repairs: 'ip route replace 10.1.0.5/32 dev eni00000000001 table 1000 scope link',
+  },
 ];
 
 const FOREIGN_THINGS: readonly ForeignThing[] = [
@@ -150,6 +165,29 @@ export function hostContract(world: Current): void {
       assert.equal(await hasForeign(thing), true);
     });
   }
+
+  for (const { damage, repairs } of POD_DAMAGES) {
+    test(`repaired, for the pod is desired: ${damage}`, async () => {
+      const { stack, makePodNamespace, damagePod } = world();
+      const pod = podAt(await makePodNamespace());
+      const desired = { ...(await appliedHost(world())), pods: [pod] };
+      valueOf(await stack.wirePod(pod));
+      assert.deepEqual(valueOf(await stack.applyHost(desired)), []);
+      await damagePod(damage, pod);
+      const lines = valueOf(await stack.applyHost(desired));
+      assert.ok(lines.includes(repairs), `expected ${repairs} among ${JSON.stringify(lines)}`);
+      assert.deepEqual(valueOf(await stack.inspectPod(pod)), []);
+      assert.deepEqual(valueOf(await stack.applyHost(desired)), []);
+    });
+  }
+
+  test('a desired pod that has no link is left to its wiring', async () => {
+    const { stack } = world();
+    const desired = await appliedHost(world());
+    const pods = [{ hostLink: 'eni00000000009', addresses: [OTHER_IP] }];
+    assert.deepEqual(valueOf(await stack.applyHost({ ...desired, pods })), []);
+    assert.deepEqual(valueOf(await stack.listPodLinks(PREFIX)), []);
+  });
 
   test('an ENI that was unplugged and plugged in again is set up again', async () => {
     const { stack, unplugLink, plugLink } = world();

@@ -119,6 +119,7 @@ export const desiredHost = (macs: { readonly primary: string; readonly eni: stri
     { family: 4, priority: 512, table: 1000 },
     { family: 4, priority: 1536, table: ENI_TABLE, fwmark: { mark: 2, mask: 0x7f } },
   ],
+  pods: [],
   sysctls: [{ path: 'net/ipv4/ip_forward', value: '1' }],
   nftTable: NFT_TABLE_TEXT,
 });

@@ -35,7 +35,7 @@ export interface NetworkStack {
   listLinks(): Promise<StackOutcome<readonly LinkView[]>>;
   /**
    * Brings the host's own state to `desired` and removes what is ours and not desired, except pod routes and pod
-   * links. Idempotent. Answers what it had to change, one `ip`- or nft-like line each (empty: nothing was amiss).
+   * links: of those, it repairs what belongs to `desired.pods`. Idempotent. Answers what it had to change, one `ip`- or nft-like line each (empty: nothing was amiss).
    */
   applyHost(desired: HostDatapath): Promise<StackOutcome<readonly string[]>>;
   /** Makes the whole pod. Leaves nothing behind when it fails. Replaces a link of the same name left by an old sandbox. */
@@ -50,8 +50,8 @@ export interface NetworkStack {
   /** Every host veth with our prefix, and every address routed in table PODS (with an empty `hostLink` if its link is gone). */
   listPodLinks(vethPrefix: string): Promise<StackOutcome<readonly PodLinkView[]>>;
   /**
-   * Calls back, at most every few tens of milliseconds, after links, addresses, routes, rules or nftables changed,
-   * whoever did it; it may also call back once at the start.
+   * Calls back, at most every few tens of milliseconds, after links, addresses, routes, rules, forwarding, rp_filter or
+   * nftables changed, whoever did it; it may also call back once at the start.
    */
   onChange(notify: () => void): Subscription;
   close(): Promise<void>;

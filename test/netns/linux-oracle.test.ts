@@ -70,6 +70,7 @@ const hostOf = (nftTable: string, macs: { readonly eth0: string; readonly eth1: 
     { family: 6, priority: 512, table: PODS_TABLE },
     { family: 4, priority: 1536, table: 1002, fwmark: { mark: 2, mask: 0x7f } },
   ],
+  pods: [],
   sysctls: [
     { path: 'net/ipv4/ip_forward', value: '1' },
     { path: 'net/ipv6/conf/all/forwarding', value: '1' },

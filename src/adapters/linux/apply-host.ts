@@ -3,6 +3,7 @@
 import type { HostDatapath } from '../../domain/datapath/host-datapath.ts';
 import { NFT_TABLE } from '../../domain/datapath/host-datapath.ts';
 import { applyEniLinks } from './apply-eni-links.ts';
+import { applyPods } from './apply-pods.ts';
 import { applyRoutes, applyRules } from './apply-routes.ts';
 import { attempt, type Changes } from './changes.ts';
 import type { HostNamespace } from './host-namespace.ts';
@@ -24,6 +25,7 @@ export function applyHost(host: HostNamespace, desired: HostDatapath): readonly 
   });
   applyRoutes(host, desired, changes);
   applyRules(host, desired, changes);
+  applyPods(host, desired.pods, changes);
   attempt(changes, () => {
     applyNftTable(host, desired.nftTable, changes);
   });

@@ -7,7 +7,7 @@ import {
   PODS_TABLE,
   ROUTE_PROTOCOL,
 } from '../../domain/datapath/host-datapath.ts';
-import { attempt, type Changes, change, remove } from './changes.ts';
+import { attempt, type Changes, change, changeIfThere } from './changes.ts';
 import type { HostNamespace } from './host-namespace.ts';
 import { KernelRefusal } from './kernel-refusal.ts';
 import { listLinks } from './link.ts';
@@ -48,7 +48,7 @@ export function applyRoutes(host: HostNamespace, desired: HostDatapath, changes:
     if (wanted.some((other) => hasSameDestination(route, other))) continue;
     const message = deleteRoute(route, nameOf.get(route.linkIndex) ?? `link ${route.linkIndex}`);
     attempt(changes, () => {
-      remove(host, message, changes);
+      changeIfThere(host, message, changes);
     });
   }
 }
@@ -98,7 +98,7 @@ export function applyRules(host: HostNamespace, desired: HostDatapath, changes: 
   for (const rule of present) {
     if (wanted.some((other) => isSameRule(rule, other))) continue;
     attempt(changes, () => {
-      remove(host, deleteRule(rule), changes);
+      changeIfThere(host, deleteRule(rule), changes);
     });
   }
 }

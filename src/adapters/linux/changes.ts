@@ -28,8 +28,8 @@ export function change(host: HostNamespace, messages: readonly NetlinkMessage[],
   changes.lines.push(...messages.map(({ step }) => step));
 }
 
-/** Sends a deletion, of something that the kernel may have dropped meanwhile (with its link, for instance). */
-export function remove(host: HostNamespace, message: NetlinkMessage, changes: Changes): void {
+/** Sends a deletion, or a change, of something that the kernel may have dropped meanwhile (with its link, for instance). */
+export function changeIfThere(host: HostNamespace, message: NetlinkMessage, changes: Changes): void {
   const done = unless(['ESRCH', 'ENOENT', 'ENODEV'], () => request(host.netlink, [message]));
   if (done !== undefined) changes.lines.push(message.step);
 }

@@ -19,8 +19,11 @@ const NETLINK_NETFILTER = 12;
 const SOL_NETLINK = 270;
 const NETLINK_ADD_MEMBERSHIP = 1;
 
-/** enum rtnetlink_groups: link, and address, route and rule of both families. */
-const ROUTE_GROUPS = [1, 5, 7, 8, 9, 11, 19];
+/**
+ * enum rtnetlink_groups: link; address, route and rule of both families; and NETCONF of both, which tells of forwarding
+ * and rp_filter. (The kernel tells nobody of other sysctls.)
+ */
+const ROUTE_GROUPS = [1, 5, 7, 8, 9, 11, 19, 24, 25];
 /** NFNLGRP_NFTABLES */
 const NFTABLES_GROUPS = [7];
 /** Messages taken off a socket in one go; what is left makes the next poll return at once. */
@@ -29,7 +32,7 @@ const DRAIN_MESSAGE_MAX = 1000;
 // Their content is not looked at, so they may be cut short.
 const scratch = Buffer.alloc(16);
 
-/** Sockets that become readable when links, addresses, routes, rules or nftables of the namespace change. */
+/** Sockets that become readable when links, addresses, routes, rules, forwarding or nftables of the namespace change. */
 export function openNotifications(namespace: Namespace): readonly number[] {
   return insideNamespace(namespace, () => {
     const route = openMulticast(NETLINK_ROUTE, ROUTE_GROUPS);

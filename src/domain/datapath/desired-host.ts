@@ -8,6 +8,7 @@ import type { NodeNetworkSpec, SpecEni } from '../ipam/node-network.ts';
 import { eniOrdinal, eniTable } from './eni-ordinal.ts';
 import {
   type DesiredEniLink,
+  type DesiredPod,
   type DesiredRoute,
   type DesiredRule,
   type DesiredSysctl,
@@ -23,6 +24,8 @@ export interface DesiredHostInput {
   readonly spec: Pick<NodeNetworkSpec, 'instance' | 'enis' | 'settings'>;
   /** The host's links in the kernel's order: a VLAN or bridge that shares an ENI's MAC comes after the ENI's own link. */
   readonly links: readonly { readonly name: string; readonly mac: string }[];
+  /** Pods of the ledger, whose routes are to be repaired; none when absent. */
+  readonly pods?: readonly DesiredPod[];
   /** Pod addresses that may reach instance metadata; none when absent. */
   readonly imdsAllowed?: readonly Ip[];
 }
@@ -45,8 +48,8 @@ interface PlacedEni {
   readonly link: string;
 }
 
-/** The desired state of the host. Pod routes and pod links are not part of it: they come and go with their pods. */
-export function desiredHost({ spec, links, imdsAllowed = [] }: DesiredHostInput): DesiredHost {
+/** The desired state of the host, and what of its pods is to be repaired. Pods are made and unmade elsewhere, one by one. */
+export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: DesiredHostInput): DesiredHost {
   const linkByMac = new Map<string, string>();
   for (const { name, mac } of links) {
     const key = mac.toLowerCase();
@@ -70,6 +73,7 @@ export function desiredHost({ spec, links, imdsAllowed = [] }: DesiredHostInput)
     eniLinks: placed.map(({ eni, link }) => eniLink(eni, link, spec.settings.mtu)),
     routes: placed.map(eniRoute),
     rules: families.flatMap((family) => rulesOf(family, placed)),
+    pods: pods.map(({ hostLink, addresses }) => ({ hostLink, addresses })),
     sysctls: sysctls(families, placed),
     nftTable: renderNftTable({
       settings: spec.settings,

@@ -29,6 +29,12 @@ export interface DesiredRule {
   readonly fwmark?: { readonly mark: number; readonly mask: number };
 }
 
+/** What is kept of a wired pod on the host: its link up, and its routes in table PODS. */
+export interface DesiredPod {
+  readonly hostLink: string;
+  readonly addresses: readonly Ip[];
+}
+
 export interface DesiredSysctl {
   /** Path below /proc/sys, such as `net/ipv4/ip_forward`. */
   readonly path: string;
@@ -39,6 +45,11 @@ export interface HostDatapath {
   readonly eniLinks: readonly DesiredEniLink[];
   readonly routes: readonly DesiredRoute[];
   readonly rules: readonly DesiredRule[];
+  /**
+   * Pods whose links are kept up, and routed to where a link of the name exists. One that is not listed loses nothing:
+   * pods come and go while a list is on its way.
+   */
+  readonly pods: readonly DesiredPod[];
   readonly sysctls: readonly DesiredSysctl[];
   /** The whole `table inet eniwhere { ... }`, without the statements that replace the old one. */
   readonly nftTable: string;

@@ -3,6 +3,7 @@
 import { bitsOf, familyOf } from '../../domain/address/ip.ts';
 import {
   type DesiredEniLink,
+  type DesiredPod,
   type DesiredRoute,
   type DesiredRule,
   type DesiredSysctl,
@@ -16,7 +17,7 @@ import {
 import type { StackFailure, StackOutcome } from '../../ports/network-stack.ts';
 import { done, failed } from '../../ports/outcome.ts';
 import type { MemoryHost, MemoryKernel, MemoryLink } from './memory-kernel.ts';
-import { refusal } from './memory-pod.ts';
+import { podRoute, refusal } from './memory-pod.ts';
 
 interface Changes {
   readonly lines: string[];
@@ -31,6 +32,7 @@ export function applyHost(kernel: MemoryKernel, desired: HostDatapath): StackOut
   for (const sysctl of desired.sysctls) applySysctl(host, sysctl, changes);
   applyRoutes(host, desired.routes, changes);
   applyRules(host, desired.rules, changes);
+  applyPods(host, desired.pods, changes);
   applyNftTable(host, desired.nftTable, changes);
   // Only after a change: a notification without one would make the agent apply for ever.
   if (changes.lines.length > 0) kernel.edit(() => {});
@@ -165,6 +167,25 @@ const isSameRule = (a: DesiredRule, b: DesiredRule): boolean =>
   a.table === b.table &&
   a.fwmark?.mark === b.fwmark?.mark &&
   a.fwmark?.mask === b.fwmark?.mask;
+
+/** Adds what is missing of pods whose links are there; deletes nothing. */
+function applyPods(host: MemoryHost, pods: readonly DesiredPod[], changes: Changes): void {
+  for (const { hostLink, addresses } of pods) {
+    const link = host.links.find(({ name, kind }) => name === hostLink && kind === 'veth');
+    if (link === undefined) continue;
+    if (!link.up) {
+      link.up = true;
+      changes.lines.push(`ip link set ${hostLink} up`);
+    }
+    for (const route of addresses.map((ip) => podRoute(ip, hostLink))) {
+      const present = host.routes.find((candidate) => hasSameDestination(candidate, route));
+      if (present?.link === hostLink) continue;
+      host.routes = host.routes.filter((candidate) => candidate !== present);
+      host.routes.push(route);
+      changes.lines.push(`${ipCommand(route.family)} route replace ${routeText(route)}`);
+    }
+  }
+}
 
 function applyNftTable(host: MemoryHost, content: string, changes: Changes): void {
   if (host.nftTables.get(NFT_TABLE) === content) return;

@@ -13,6 +13,7 @@ import {
   type MemoryKernel,
   type MemoryNamespace,
   type MemoryPodLink,
+  type MemoryRoute,
 } from './memory-kernel.ts';
 
 /** IFNAMSIZ less the ending zero. */
@@ -114,20 +115,20 @@ export function wireHostSide(kernel: MemoryKernel, pod: PodDatapath): Result<voi
     host.routes = host.routes.filter(
       ({ table, destination }) => table !== PODS_TABLE || !destinations.has(destination),
     );
-    for (const ip of pod.addresses) {
-      host.routes.push({
-        family: familyOf(ip),
-        table: PODS_TABLE,
-        destination: hostCidr(ip),
-        link: pod.hostLink,
-        onlink: false,
-        scopeLink: familyOf(ip) === 4,
-        protocol: ROUTE_PROTOCOL,
-      });
-    }
+    for (const ip of pod.addresses) host.routes.push(podRoute(ip, pod.hostLink));
   });
   return ok(undefined);
 }
+
+export const podRoute = (ip: Ip, hostLink: string): MemoryRoute => ({
+  family: familyOf(ip),
+  table: PODS_TABLE,
+  destination: hostCidr(ip),
+  link: hostLink,
+  onlink: false,
+  scopeLink: familyOf(ip) === 4,
+  protocol: ROUTE_PROTOCOL,
+});
 
 const podLinkOf = (namespace: MemoryNamespace | undefined, pod: PodDatapath): MemoryPodLink | undefined =>
   namespace?.links.find(({ name, hostLink }) => name === pod.podLink && hostLink === pod.hostLink);

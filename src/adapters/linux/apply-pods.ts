@@ -1,0 +1,52 @@
+// Repairing what others took from pods on the host: their links up, and their routes in table PODS.
+
+import type { DesiredPod } from '../../domain/datapath/host-datapath.ts';
+import { PODS_TABLE } from '../../domain/datapath/host-datapath.ts';
+import { attempt, type Changes, changeIfThere } from './changes.ts';
+import type { HostNamespace } from './host-namespace.ts';
+import { type Link, listLinks, setLinkUp } from './link.ts';
+import { type ListedRoute, listRoutes, replaceRoute } from './route.ts';
+import { isOrphan, podRoute } from './wire-pod.ts';
+
+/**
+ * Adds what is missing and deletes nothing. A pod without its link is being made, or unmade, or has ended: not for this
+ * to judge.
+ */
+export function applyPods(host: HostNamespace, pods: readonly DesiredPod[], changes: Changes): void {
+  if (pods.length === 0) return;
+  const links = new Map(listLinks(host.netlink).map((link) => [link.name, link]));
+  const routes = new Map(
+    ([4, 6] as const)
+      .flatMap((family) => listRoutes(host.netlink, family, { table: PODS_TABLE }))
+      .map((route) => [route.destination, route]),
+  );
+  for (const pod of pods) {
+    const link = links.get(pod.hostLink);
+    if (link?.kind !== 'veth') continue;
+    attempt(changes, () => {
+      repairPod(host, { pod, link, routes }, changes);
+    });
+  }
+}
+
+function repairPod(
+  host: HostNamespace,
+  {
+    pod,
+    link,
+    routes,
+  }: {
+    readonly pod: DesiredPod;
+    readonly link: Link;
+    readonly routes: ReadonlyMap<string, ListedRoute>;
+  },
+  changes: Changes,
+): void {
+  if (!link.up) changeIfThere(host, setLinkUp(link.index, link.name), changes);
+  for (const ip of pod.addresses) {
+    const wanted = podRoute(ip, link.index);
+    const present = routes.get(wanted.destination);
+    if (present !== undefined && !isOrphan(present) && present.linkIndex === link.index) continue;
+    changeIfThere(host, replaceRoute(wanted, link.name), changes);
+  }
+}
