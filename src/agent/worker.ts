@@ -28,6 +28,8 @@ type Plan = { readonly kind: 'Wish' | 'Resync'; readonly timer: Timer };
 
 export function createWorker({ clock, log, label, run }: WorkerOptions): Worker {
   let running: Promise<void> | undefined;
+  /** Whether the present run has begun to read what it works on: a wake before that is served by it. */
+  let begun = false;
   let again = false;
   let wishMs: number | undefined;
   let plan: Plan | undefined;
@@ -40,6 +42,7 @@ export function createWorker({ clock, log, label, run }: WorkerOptions): Worker 
 
   async function runOnce(): Promise<void> {
     let nextMs: number | undefined;
+    begun = true;
     try {
       nextMs = await run();
     } catch (error) {
@@ -58,6 +61,7 @@ export function createWorker({ clock, log, label, run }: WorkerOptions): Worker 
     plan?.timer.cancel();
     plan = undefined;
     again = false;
+    begun = false;
     // Not on the caller's stack: whoever wakes is in the middle of changing what the run will read.
     running = Promise.resolve().then(runOnce);
   }
@@ -66,12 +70,12 @@ export function createWorker({ clock, log, label, run }: WorkerOptions): Worker 
     wake: () => {
       if (stopped) return;
       if (running === undefined) start();
-      else again = true;
+      else if (begun) again = true;
     },
     wakeWithin: (ms) => {
       if (stopped || again || plan?.kind === 'Wish') return;
       if (running === undefined) schedule('Wish', ms);
-      else wishMs = Math.min(ms, wishMs ?? ms);
+      else if (begun) wishMs = Math.min(ms, wishMs ?? ms);
     },
     stop: async () => {
       stopped = true;
