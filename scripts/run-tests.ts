@@ -19,6 +19,7 @@ const suites: Readonly<Record<string, Suite>> = {
   house: { files: ['test/house.test.ts', 'test/house/*.test.ts'], options: oneProcess, minutesMax: 5 },
   unit: { files: ['src/**/*.test.ts'], options: oneProcess, minutesMax: 5 },
   netns: { files: ['test/netns/**/*.test.ts'], options: processPerFile, minutesMax: 15 },
+  runtime: { files: ['test/runtime/*.test.ts'], options: processPerFile, minutesMax: 15 },
   simulation: { files: ['test/simulation/**/*.test.ts'], options: processPerFile, minutesMax: 15 },
 };
 

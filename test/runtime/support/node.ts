@@ -1,0 +1,224 @@
+// A node to try a container runtime on: a namespace with two ENIs, the agent in its process, and a host outside.
+
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AgentSnapshot } from '../../../src/agent/start-agent.ts';
+import { cidr, ip } from '../../../src/domain/address/testing.ts';
+import { defaultSettings } from '../../../src/domain/datapath/testing.ts';
+import type { EniId, InstanceId, SubnetId, VpcId } from '../../../src/domain/ids.ts';
+import type { NodeNetworkSpec } from '../../../src/domain/ipam/node-network.ts';
+import { specEni } from '../../../src/domain/ipam/testing-node.ts';
+import { makeNamespace, type TestNamespace } from '../../netns/linux-support.ts';
+import { type AgentProcess, startAgentProcess } from './agent.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { type PublishedSpec, writeJson } from './file-cluster.ts';
+import { PLUGIN } from './skip.ts';
+
+export const NODE_ADDRESS = '10.0.0.10';
+/** The host outside: on the node's subnet, and beyond the VPC. */
+export const OUTSIDE_ADDRESS = '10.0.0.1';
+const POD_SUBNET = '10.1.0.0/24';
+const POD_SUBNET_GATEWAY = '10.1.0.1';
+
+/** Pods' addresses are 10.1.0.10 and following. */
+const FIRST_POD_ADDRESS = 10;
+
+export interface NodeOptions {
+  readonly addressCount: number;
+  readonly cooldownMs: number;
+  /** How long ADD waits for an address, milliseconds. */
+  readonly addWaitMs: number;
+  /** Publish no NodeNetwork yet: the API is unreachable. */
+  readonly unpublished?: boolean;
+}
+
+export interface TestNode {
+  /** For what belongs to the node alone; removed by `close`. */
+  readonly directory: string;
+  readonly host: TestNamespace;
+  readonly outside: TestNamespace;
+  /** The node's own copy, which no build replaces under the test's feet. */
+  readonly pluginPath: string;
+  readonly socketPath: string;
+  readonly journalPath: string;
+  /** The addresses that the NodeNetwork grants. */
+  readonly granted: readonly string[];
+  agent(): AgentProcess;
+  /** Starts the agent; it need not listen yet when this returns. */
+  startAgent(): AgentProcess;
+  describe(): Promise<AgentSnapshot>;
+  publish(): void;
+  /** From now on the API cannot be reached. */
+  unpublish(): void;
+  /** Lines of the agent's log, of all its lives. */
+  log(): readonly string[];
+  close(): Promise<void>;
+}
+
+export function podAddresses(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, n) => `10.1.0.${FIRST_POD_ADDRESS + n}`);
+}
+
+/** Makes the node, with no agent yet. */
+export async function makeNode(options: NodeOptions): Promise<TestNode> {
+  const directory = mkdtempSync(join(tmpdir(), 'eniwhere-runtime-'));
+  const [host, outside] = [await makeNamespace(), await makeNamespace()];
+  plugEnis(host, outside);
+  const pluginPath = join(directory, 'bin/eniwhere-cni');
+  mkdirSync(join(directory, 'bin'));
+  copyFileSync(PLUGIN, pluginPath);
+  const granted = podAddresses(options.addressCount);
+  const specPath = join(directory, 'node-network.json');
+  const logPath = join(directory, 'agent.log');
+  const agentOptions: AgentOptions = {
+    nodeName: 'n0',
+    netnsPath: host.path,
+    socketPath: join(directory, 'run/agent.sock'),
+    journalPath: join(directory, 'journal/agent.journal'),
+    specPath,
+    addWaitMs: options.addWaitMs,
+  };
+  const published: PublishedSpec = {
+    uid: 'uid-of-n0',
+    generation: 1,
+    spec: specOf(granted, options.cooldownMs),
+  };
+  let agent: AgentProcess | undefined;
+  const running = (): AgentProcess => {
+    if (agent === undefined) throw new Error('the test has started no agent');
+    return agent;
+  };
+  const node: TestNode = {
+    directory,
+    host,
+    outside,
+    pluginPath,
+    socketPath: agentOptions.socketPath,
+    journalPath: agentOptions.journalPath,
+    granted,
+    agent: running,
+    startAgent: () => {
+      agent = startAgentProcess(agentOptions, logPath);
+      return agent;
+    },
+    describe: () => running().describe(),
+    publish: () => writeJson(specPath, published),
+    unpublish: () => rmSync(specPath, { force: true }),
+    log: () => readFileSync(logPath, 'utf8').trimEnd().split('\n'),
+    close: async () => {
+      await agent?.kill();
+      await Promise.all([host.remove(), outside.remove()]);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  if (options.unpublished !== true) node.publish();
+  return node;
+}
+
+const PRIMARY_MAC = '02:00:00:00:00:00';
+
+function specOf(addresses: readonly string[], cooldownMs: number): NodeNetworkSpec {
+  const primary = specEni({ deviceIndex: 0, primary: true });
+  return {
+    instance: {
+      instanceId: 'i-00000001' as InstanceId,
+      instanceType: 'm5.large',
+      zone: 'us-west-2a',
+      vpcId: 'vpc-00000001' as VpcId,
+      primaryEniId: 'eni-00000000' as EniId,
+      primaryAddress: ip(NODE_ADDRESS),
+      primarySubnetId: 'subnet-0000000a' as SubnetId,
+      primarySecurityGroupIds: [],
+    },
+    selection: {
+      kind: 'EniConfig',
+      name: 'blue',
+      subnetId: 'subnet-0000000b' as SubnetId,
+      securityGroupIds: [],
+      source: 'Label',
+      reason: 'the node has the label',
+    },
+    intents: [],
+    enis: [
+      { ...primary, mac: PRIMARY_MAC, subnetCidr: cidr('10.0.0.0/24'), primaryAddress: ip(NODE_ADDRESS) },
+      specEni({ deviceIndex: 1, addresses }),
+    ],
+    settings: { ...defaultSettings, directCidrs: [cidr('10.0.0.0/16'), cidr('10.1.0.0/16')] },
+    cooldownMs,
+  };
+}
+
+/** A veth pair for each ENI; the far ends, in the host outside, stand for the VPC's router. */
+function plugEnis(host: TestNamespace, outside: TestNamespace): void {
+  const eni = specEni({ deviceIndex: 1 });
+  const far = `netns ${outside.pid}`;
+  batch(host, [
+    'link set lo up',
+    `link add eth0 address ${PRIMARY_MAC} type veth peer name eth0 ${far}`,
+    `link add eth1 address ${eni.mac} type veth peer name eth1 ${far}`,
+  ]);
+  batch(outside, [
+    'link set lo up',
+    `addr add ${OUTSIDE_ADDRESS}/24 dev eth0`,
+    `addr add ${POD_SUBNET_GATEWAY}/32 dev eth1`,
+    'link set eth0 up',
+    'link set eth1 up',
+    // In a VPC no address is asked for by ARP: the router knows which ENI holds which.
+    `neigh add ${eni.primaryAddress} lladdr ${eni.mac} dev eth1 nud permanent`,
+    `route add ${POD_SUBNET} via ${eni.primaryAddress} dev eth1 onlink src ${POD_SUBNET_GATEWAY}`,
+  ]);
+  batch(host, [
+    'link set eth0 up',
+    `addr add ${NODE_ADDRESS}/24 dev eth0`,
+    `route add default via ${OUTSIDE_ADDRESS}`,
+  ]);
+}
+
+function batch(namespace: TestNamespace, lines: readonly string[]): void {
+  execFileSync('nsenter', [`--net=${namespace.path}`, 'ip', '-batch', '-'], {
+    input: `${lines.join('\n')}\n`,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+/**
+ * What the node's kernel holds of links, addresses, rules, routes, permanent neighbours and nftables, a line for each thing,
+ * without counters and without numbers that only tell the order in which things were made.
+ */
+export function kernelState(host: TestNamespace): readonly string[] {
+  const lines = (...values: readonly string[]): readonly string[] =>
+    host
+      .run('ip', '-o', ...values)
+      .split('\n')
+      .filter((line) => line !== '');
+  return [
+    ...host.ip('link').map((link) => `link ${String(link['ifname'])}`),
+    ...host.ip('addr').flatMap((link) =>
+      (link['addr_info'] as readonly { readonly local: string; readonly prefixlen: number }[])
+        // The kernel makes them itself, some time after a link is up.
+        .filter(({ local }) => !local.startsWith('fe80:'))
+        .map(({ local, prefixlen }) => `address ${String(link['ifname'])} ${local}/${prefixlen}`),
+    ),
+    ...lines('-4', 'rule').map((line) => `rule ${line}`),
+    ...lines('-6', 'rule').map((line) => `rule6 ${line}`),
+    ...lines('-4', 'route', 'show', 'table', 'all').map((line) => `route ${line}`),
+    ...lines('-6', 'route', 'show', 'table', 'all')
+      .filter((line) => !/fe80:|ff00:/.test(line))
+      .map((line) => `route6 ${line}`),
+    ...lines('neigh', 'show', 'nud', 'permanent').map((line) => `neighbour ${line}`),
+    ...host
+      .run('nft', '-s', 'list', 'ruleset')
+      .split('\n')
+      .map((line) => `nft ${line}`),
+  ];
+}
+
+/** What one state has and the other lacks: `+ line`, `- line`. */
+export function kernelChanges(before: readonly string[], now: readonly string[]): readonly string[] {
+  return [
+    ...now.filter((line) => !before.includes(line)).map((line) => `+ ${line}`),
+    ...before.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
+  ];
+}
