@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -31,7 +31,9 @@ const PLUGIN = join(fileURLToPath(new URL('../..', import.meta.url)), 'build/eni
 /** Set for the child under unshare, which must not look for another. */
 const CHILD_VARIABLE = 'ENIWHERE_LAB_CHILD';
 const MEMORY_SEED = 1;
-const ALL_NAMESPACES_OF_LABS = /^lab([0-9]+)-/;
+/** Namespaces and directories of labs have the process id in their names. */
+const NAMESPACE_OF_LAB = /^lab([0-9]+)-/;
+const DIRECTORY_OF_LAB = /^eniwhere-lab-([0-9]+)-/;
 
 export async function openLabHere(request: LabRequest, commandLine: CommandLine): Promise<LabAnswer> {
   if (request.network === 'memory') return openInMemory(request, 'as asked');
@@ -56,8 +58,8 @@ async function openInMemory(request: LabRequest, why: string): Promise<LabAnswer
 async function openInNamespaces(request: LabRequest, isChild: boolean): Promise<LabAnswer> {
   if (!existsSync(PLUGIN))
     return { kind: 'Impossible', message: `${PLUGIN} is missing; build it with: npm run build:cni` };
-  await removeNamespacesOfDeadLabs();
-  const directory = await mkdtemp(join(tmpdir(), 'eniwhere-lab-'));
+  await removeDeadLabs();
+  const directory = await mkdtemp(join(tmpdir(), `eniwhere-lab-${process.pid}-`));
   const stacks = createLinuxStacks();
   const sockets = createNamespaceSockets();
   const agentSocketOf = (node: string): string => join(directory, `${node}.sock`);
@@ -94,15 +96,27 @@ async function openInNamespaces(request: LabRequest, isChild: boolean): Promise<
   }
 }
 
-/** A lab that was killed could not clean up. Its process id is in the names of its namespaces. */
-async function removeNamespacesOfDeadLabs(): Promise<void> {
-  const prepared = await prepareNetnsDirectory();
-  if (!prepared.ok) return;
-  const isDead = (name: string): boolean => {
-    const processId = ALL_NAMESPACES_OF_LABS.exec(name)?.[1];
+/** Removes what labs left that were killed. What belongs to another user stays. */
+async function removeDeadLabs(): Promise<void> {
+  const isDead = (name: string, pattern: RegExp): boolean => {
+    const processId = pattern.exec(name)?.[1];
     return processId !== undefined && !existsSync(`/proc/${processId}`);
   };
-  await removeNamespaces((await listNamespaces()).filter(isDead));
+  const prepared = await prepareNetnsDirectory();
+  if (prepared.ok) {
+    const names = await listNamespaces();
+    await removeNamespaces(names.filter((name) => isDead(name, NAMESPACE_OF_LAB)));
+  }
+  for (const name of await readdir(tmpdir())) {
+    if (!isDead(name, DIRECTORY_OF_LAB)) continue;
+    const path = join(tmpdir(), name);
+    // Another lab that starts now may be removing it too: then it has no owner any more.
+    const owner = await stat(path).then(
+      ({ uid }) => uid,
+      () => undefined,
+    );
+    if (owner === process.getuid?.()) await rm(path, { recursive: true, force: true });
+  }
 }
 
 function handBook(agentSocketOf: (node: string) => string, isChild: boolean): LabHandBook {

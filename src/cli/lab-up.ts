@@ -34,7 +34,8 @@ Examples:
         return end(EXIT.usage);
       }
       const exitCode = await playScenario(context, file, {
-        ...options,
+        verbose: options.verbose,
+        network: 'namespaces',
         afterwards: async ({ lab }, handBook) => {
           if (handBook === undefined) return;
           context.write(handBookText(lab, handBook));

@@ -1,5 +1,6 @@
 // What `lab run` and `lab up` share: read the file, open the lab, play the scenario, close the lab.
 
+import { interruptOn } from '../lab/scenario/interrupt.ts';
 import { parseScenario, showMistakes } from '../lab/scenario/parse-scenario.ts';
 import { colours, plain, renderEvent, type RunEvent } from '../lab/scenario/report.ts';
 import { runTimeline } from '../lab/scenario/run-timeline.ts';
@@ -41,22 +42,16 @@ export async function playScenario(context: CliContext, file: string, options: P
     case 'Open': {
       const { open, handBook } = opened;
       tell({ kind: 'Started', name, network: open.network, ...(about === undefined ? {} : { about }) });
+      const interrupt = interruptOn(context.whenInterrupted);
       try {
-        const exitCode = await Promise.race([
-          play(open, tell),
-          context.whenInterrupted.then(() => EXIT.interrupted),
-        ]);
-        if (exitCode !== EXIT.interrupted) await options.afterwards?.(open, handBook);
-        return exitCode;
+        const { counts, ...result } = await open.drive(runTimeline(open.lab, tell, interrupt));
+        if (interrupt.requested()) return EXIT.interrupted;
+        tell({ kind: 'Finished', counts, ...result, virtualTime: open.virtualTime });
+        await options.afterwards?.(open, handBook);
+        return counts.Broken > 0 ? EXIT.broken : EXIT.ok;
       } finally {
         await open.drive(open.lab.close());
       }
     }
   }
-}
-
-async function play(open: OpenLab, tell: (event: RunEvent) => void): Promise<number> {
-  const result = await open.drive(runTimeline(open.lab, tell));
-  tell({ kind: 'Finished', ...result, virtualTime: open.virtualTime });
-  return result.counts.Broken > 0 ? EXIT.broken : EXIT.ok;
 }

@@ -45,6 +45,51 @@ function whyNotWithoutRoot(): string | undefined {
   return tried.exitCode === 0 ? undefined : `user namespaces are refused here: ${tried.text}`;
 }
 
+interface Running {
+  readonly pid: number | undefined;
+  /** Everything that it has written so far. */
+  written(): string;
+  /** Resolves when it has written the text, or ended. */
+  whenWritten(text: string): Promise<void>;
+  end(signal: 'SIGINT' | 'SIGKILL'): Promise<number | null>;
+}
+
+function start(argv: readonly [string, ...string[]]): Running {
+  const [program, ...values] = argv;
+  const child = spawn(program, values, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let written = '';
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const onText = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      written += text;
+      for (const notify of onText) notify();
+    });
+  return {
+    pid: child.pid,
+    written: () => written,
+    whenWritten: (text) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (written.includes(text)) resolve();
+        };
+        onText.add(look);
+        look();
+        void ended.then(() => resolve());
+      }),
+    end: (signal) => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+const HAND_BOOK_END = 'Ctrl-C ends the lab';
+const labUp = (...asUser: readonly string[]): Running => {
+  const argv = [...asUser, NODE, ENIWHERE, 'lab', 'up', 'scenarios/smoke.yaml'];
+  return start(argv as [string, ...string[]]);
+};
+
 describe('eniwhere lab run', () => {
   test('the demo holds, line by line, with real packets, and leaves nothing behind', () => {
     const ran = run([NODE, ENIWHERE, 'lab', 'run', 'scenarios/demo.yaml', '--network', 'namespaces']);
@@ -73,6 +118,23 @@ describe('eniwhere lab run', () => {
     assert.match(ran.out, /^network: real packets/m);
   });
 
+  test('an interrupted run ends with 130 and leaves nothing behind', async () => {
+    const lab = start([NODE, ENIWHERE, 'lab', 'run', 'scenarios/demo.yaml']);
+    await lab.whenWritten('gets no ENI');
+    assert.equal(await lab.end('SIGINT'), 130, lab.written());
+    assert.deepEqual(namespacesOf(lab.pid), []);
+  });
+
+  test('what a killed lab left is removed by the next one', async () => {
+    const killed = start([NODE, ENIWHERE, 'lab', 'run', 'scenarios/demo.yaml']);
+    await killed.whenWritten('gets no ENI');
+    await killed.end('SIGKILL');
+    assert.ok(namespacesOf(killed.pid).length > 0, killed.written());
+    const ran = run([NODE, ENIWHERE, 'lab', 'run', 'scenarios/smoke.yaml']);
+    assert.equal(ran.exitCode, 0, ran.text);
+    assert.deepEqual(namespacesOf(killed.pid), []);
+  });
+
   test('a file that is not there, and one with a mistake, end with 2 and say where', () => {
     const missing = run([NODE, ENIWHERE, 'lab', 'run', 'scenarios/none.yaml']);
     assert.equal(missing.exitCode, 2);
@@ -83,41 +145,9 @@ describe('eniwhere lab run', () => {
   });
 });
 
-interface Up {
-  readonly pid: number | undefined;
-  /** Everything that it has written so far. */
-  written(): string;
-  readonly whenPrinted: Promise<void>;
-  end(): Promise<number | null>;
-}
-
-function labUp(asUser: readonly string[]): Up {
-  const [program, ...values] = [...asUser, NODE, ENIWHERE, 'lab', 'up', 'scenarios/smoke.yaml'];
-  const lab = spawn(program, values, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let written = '';
-  const ended = new Promise<number | null>((resolve) => lab.once('close', resolve));
-  const whenPrinted = new Promise<void>((resolve) => {
-    for (const stream of [lab.stdout, lab.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        written += text;
-        if (written.includes('Ctrl-C ends the lab')) resolve();
-      });
-    void ended.then(() => resolve());
-  });
-  return {
-    pid: lab.pid,
-    written: () => written,
-    whenPrinted,
-    end: () => {
-      lab.kill('SIGINT');
-      return ended;
-    },
-  };
-}
-
 /** Runs every command that `lab up` printed, as a person would paste them. */
 function checkPrintedCommands(written: string, asUser: readonly string[]): void {
-  assert.ok(written.includes('Ctrl-C ends the lab'), written);
+  assert.ok(written.includes(HAND_BOOK_END), written);
   const enterFirst = /^ {2}(nsenter .*)$/m.exec(written)?.[1]?.split(' ') ?? [];
   const commands = written.split('\n').filter((line) => /^ {2}(?:ip|echo) /.test(line));
   assert.ok(commands.length >= 8, written);
@@ -133,13 +163,13 @@ function checkPrintedCommands(written: string, asUser: readonly string[]): void 
 
 describe('eniwhere lab up', () => {
   test('stays, prints commands that work, and removes everything on Ctrl-C', async () => {
-    const lab = labUp([]);
+    const lab = labUp();
     try {
-      await lab.whenPrinted;
+      await lab.whenWritten(HAND_BOOK_END);
       assert.ok(namespacesOf(lab.pid).length > 0, lab.written());
       checkPrintedCommands(lab.written(), []);
     } finally {
-      assert.equal(await lab.end(), 0, lab.written());
+      assert.equal(await lab.end('SIGINT'), 0, lab.written());
     }
     assert.deepEqual(namespacesOf(lab.pid), []);
   });
@@ -147,13 +177,13 @@ describe('eniwhere lab up', () => {
   test('does so without root, after the command that enters its namespaces', async (context) => {
     const why = whyNotWithoutRoot();
     if (why !== undefined) return context.skip(why);
-    const lab = labUp(AS_NOBODY);
+    const lab = labUp(...AS_NOBODY);
     try {
-      await lab.whenPrinted;
+      await lab.whenWritten(HAND_BOOK_END);
       assert.deepEqual(namespacesOf(lab.pid), [], 'nothing of it shows outside');
       checkPrintedCommands(lab.written(), AS_NOBODY);
     } finally {
-      assert.equal(await lab.end(), 0, lab.written());
+      assert.equal(await lab.end('SIGINT'), 0, lab.written());
     }
   });
 });

@@ -22,6 +22,7 @@ import {
   sightSpoofing,
 } from './check-packets.ts';
 import { type Check, PACKET_CHECKS } from './check-schema.ts';
+import type { Interrupt } from './interrupt.ts';
 import { type Lab, livingPods, podStateOf } from './lab.ts';
 import type { ReportLine } from './report.ts';
 import { type Endpoint, matchPods, showPod } from './schema-words.ts';
@@ -33,18 +34,18 @@ const POLL_MS = 100;
 const EVENTS_SHOWN_MAX = 3;
 
 /** Looks again and again; the verdict is of the last look. */
-export async function judge(lab: Lab, expectation: Expectation): Promise<ReportLine> {
+export async function judge(lab: Lab, expectation: Expectation, interrupt: Interrupt): Promise<ReportLine> {
   const { title, check, withinMs, holdsForMs } = expectation;
   if (PACKET_CHECKS.has(check.kind) && lab.packets === undefined)
     return { title, verdict: 'NotRun', seen: 'no network namespaces', facts: [] };
   const startedAt = lab.clock.now();
   let sighting = await look(lab, check);
-  while (!sighting.held && lab.clock.now() - startedAt < withinMs) {
+  while (!sighting.held && !interrupt.requested() && lab.clock.now() - startedAt < withinMs) {
     await lab.clock.sleep(POLL_MS, 'expectation');
     sighting = await look(lab, check);
   }
   const heldAt = lab.clock.now();
-  while (sighting.held && lab.clock.now() - heldAt < holdsForMs) {
+  while (sighting.held && !interrupt.requested() && lab.clock.now() - heldAt < holdsForMs) {
     await lab.clock.sleep(POLL_MS, 'expectation holds');
     sighting = await look(lab, check);
   }

@@ -2,6 +2,7 @@
 
 import { assert } from '../../domain/result.ts';
 import type { EniConfigManifest } from '../../protocol/crd/eni-config.ts';
+import type { Interrupt } from './interrupt.ts';
 import { type Lab, livingPods } from './lab.ts';
 import { subnetOf } from './scenario.ts';
 import { matchPods, showEndpoint, showPod } from './schema-words.ts';
@@ -9,10 +10,14 @@ import { listed } from './sighting.ts';
 import type { Action, ActionOf } from './step-schema.ts';
 
 /** Does the action and answers what was done, for the report. `section` is the caller's. */
-export async function perform(lab: Lab, action: Exclude<Action, { verb: 'section' }>): Promise<string> {
+export async function perform(
+  lab: Lab,
+  action: Exclude<Action, { verb: 'section' }>,
+  interrupt: Interrupt,
+): Promise<string> {
   switch (action.verb) {
     case 'wait':
-      await lab.clock.sleep(action.request, 'scenario waits');
+      await Promise.race([lab.clock.sleep(action.request, 'scenario waits'), interrupt.whenRequested]);
       return `wait ${action.request} ms`;
     case 'launchNode':
       await lab.launchNode(action.request);

@@ -1,5 +1,6 @@
 // Plays a scenario's steps in their order, tells each, and sums up.
 
+import { type Interrupt, NO_INTERRUPT } from './interrupt.ts';
 import { judge } from './judge.ts';
 import type { Lab } from './lab.ts';
 import { perform } from './perform.ts';
@@ -11,20 +12,30 @@ export interface TimelineResult {
   readonly tookMs: number;
 }
 
-/** Plays every step, also after a cross: one mistake often explains the next. */
-export async function runTimeline(lab: Lab, tell: (event: RunEvent) => void): Promise<TimelineResult> {
+/**
+ * Plays every step, also after a cross: one mistake often explains the next. Ends soon after an interrupt, and then has
+ * nothing under way any more.
+ */
+export async function runTimeline(
+  lab: Lab,
+  tell: (event: RunEvent) => void,
+  interrupt: Interrupt = NO_INTERRUPT,
+): Promise<TimelineResult> {
   const startedAt = lab.clock.now();
   const atMs = (): number => lab.clock.now() - startedAt;
   const counts: Record<Verdict, number> = { Held: 0, Broken: 0, NotRun: 0 };
   for (const step of lab.scenario.steps) {
+    if (interrupt.requested()) break;
     if (step.kind === 'Expectation') {
-      const line = await judge(lab, step.expectation);
+      const line = await judge(lab, step.expectation, interrupt);
+      // An expectation whose time was cut short has no verdict.
+      if (interrupt.requested()) break;
       counts[line.verdict] += 1;
       tell({ kind: 'Line', line, atMs: atMs() });
     } else if (step.action.verb === 'section') {
       tell({ kind: 'Section', title: step.action.request });
     } else {
-      tell({ kind: 'Did', text: await perform(lab, step.action), atMs: atMs() });
+      tell({ kind: 'Did', text: await perform(lab, step.action, interrupt), atMs: atMs() });
     }
   }
   return { counts, nodes: [...lab.nodes.keys()].map((name) => summarise(lab, name)), tookMs: atMs() };

@@ -35,6 +35,8 @@ export interface World {
   readonly cluster: SimCluster;
 }
 
+/** Shorter than in life, as the kubelet's back-off is: what waits shows sooner why, and the lab ends sooner. */
+const ADD_WAIT_MS = 3_000;
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
 /** Starts everything and launches the scenario's nodes. What was started is stopped again when a later part fails. */
@@ -145,6 +147,7 @@ async function startNode({ world, deps, seat, name, instanceId }: NodeParts): Pr
       clock,
       random,
       log,
+      addWaitMs: ADD_WAIT_MS,
     });
     const served = await seat.serve((request) => agent.handleCni(request));
     return {
