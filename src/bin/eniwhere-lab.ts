@@ -18,6 +18,7 @@ import type { LabAnswer, LabHandBook, LabRequest } from '../cli/context.ts';
 import { canMakeNamespaces } from '../lab/fabric/can-make-namespaces.ts';
 import { listNamespaces, prepareNetnsDirectory, removeNamespaces } from '../lab/fabric/namespaces.ts';
 import { openFabricLab, openMemoryLab } from '../lab/scenario/open-lab.ts';
+import type { Log } from '../ports/log.ts';
 import type { PluginEnd, PluginRun } from '../lab/scenario/plugin-runtime.ts';
 
 export interface CommandLine {
@@ -47,11 +48,19 @@ export async function openLabHere(request: LabRequest, commandLine: CommandLine)
 }
 
 async function openInMemory(request: LabRequest, why: string): Promise<LabAnswer> {
-  const log = createLog({ level: request.verbose ? 'debug' : 'error', fd: 2 });
+  const logs = logsOf(request);
   const drain = (): Promise<void> => setImmediate();
   return {
     kind: 'Open',
-    open: await openMemoryLab(request.scenario, { seed: MEMORY_SEED, log, why, drain }),
+    open: await openMemoryLab(request.scenario, { seed: MEMORY_SEED, ...logs, why, drain }),
+  };
+}
+
+/** Without --verbose the report speaks for controller and agents; a fault of the lab itself is always told. */
+function logsOf({ verbose }: LabRequest): { readonly log: Log; readonly labLog: Log } {
+  return {
+    log: createLog({ level: verbose ? 'debug' : 'silent', fd: 2 }),
+    labLog: createLog({ level: verbose ? 'debug' : 'error', fd: 2, fields: { component: 'lab' } }),
   };
 }
 
@@ -72,7 +81,7 @@ async function openInNamespaces(request: LabRequest, isChild: boolean): Promise<
     const open = await openFabricLab(request.scenario, {
       clock: systemClock,
       random: systemRandom,
-      log: createLog({ level: request.verbose ? 'debug' : 'error', fd: 2 }),
+      ...logsOf(request),
       prefix: `lab${process.pid}`,
       journalOf: (node) => createFileJournal(join(directory, `${node}.journal`)),
       openStack: (namespace) => stacks.open(namespace),

@@ -57,6 +57,7 @@ async function run(
         open: await openMemoryLab(scenario, {
           seed: 1,
           log: quiet,
+          labLog: quiet,
           why: 'a test',
           drain: () => setImmediate(),
         }),

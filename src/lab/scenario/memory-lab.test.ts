@@ -39,6 +39,7 @@ async function play(text: string): Promise<Played> {
   const open = await openMemoryLab(scenario.value, {
     seed: 1,
     log: quiet,
+    labLog: quiet,
     why: 'a test',
     drain: () => setImmediate(),
   });

@@ -26,6 +26,7 @@ export interface MemoryLabDeps {
   /** The same seed gives the same run. */
   readonly seed: number;
   readonly log: Log;
+  readonly labLog: Log;
   /** Why there are no packets, for the head of the report. */
   readonly why: string;
   /** One macrotask turn. */
@@ -42,6 +43,7 @@ export async function openMemoryLab(scenario: Scenario, deps: MemoryLabDeps): Pr
       clock,
       random: kernel.random,
       log: deps.log,
+      labLog: deps.labLog,
       journalOf: memoryJournals(clock),
       networkOn: ({ ec2 }) => Promise.resolve(createMemoryNetwork({ ec2, clock })),
     }),
@@ -49,19 +51,22 @@ export async function openMemoryLab(scenario: Scenario, deps: MemoryLabDeps): Pr
   return { lab, network: `in memory (${deps.why}); packet lines are not run`, virtualTime: true, drive };
 }
 
-export interface FabricLabDeps extends Omit<FabricNetworkDeps, 'podStateOf'>, Pick<LabDeps, 'journalOf'> {}
+export interface FabricLabDeps
+  extends Omit<FabricNetworkDeps, 'podStateOf'>,
+    Pick<LabDeps, 'journalOf' | 'labLog'> {}
 
 /** Opens the scenario in network namespaces, with real packets and in real time. */
 export async function openFabricLab(scenario: Scenario, deps: FabricLabDeps): Promise<OpenLab> {
-  const { clock, random, log, journalOf } = deps;
+  const { clock, random, log, labLog, journalOf } = deps;
   let lab: Lab | undefined;
   const podStateOf = (pod: PodKey): PodState | undefined => lab && podStateIn(lab, pod);
   lab = await startLab(scenario, {
     clock,
     random,
     log,
+    labLog,
     journalOf,
-    networkOn: (world) => createFabricNetwork(world, { ...deps, podStateOf }),
+    networkOn: (world) => createFabricNetwork(world, { ...deps, log: labLog, podStateOf }),
   });
   return {
     lab,

@@ -16,13 +16,17 @@ import { buildWorld } from './build-world.ts';
 import { startKubelet } from './kubelet.ts';
 import type { Lab, LabNode } from './lab.ts';
 import type { LabNetwork, Seat } from './lab-network.ts';
+import { logWith } from './log-with.ts';
 import { type Scenario, securityGroupOf, subnetOf } from './scenario.ts';
 import type { ScenarioNode } from './world-schema.ts';
 
 export interface LabDeps {
   readonly clock: Clock;
   readonly random: Random;
+  /** Of controller and agents. */
   readonly log: Log;
+  /** Of the lab itself: what it writes as an error is a fault of the lab, not of the product. */
+  readonly labLog: Log;
   /** The durable memory of a node's agent: the same one for every life of it. */
   readonly journalOf: (node: NodeName) => Journal;
   readonly networkOn: (world: World) => Promise<LabNetwork>;
@@ -71,7 +75,7 @@ export async function startLab(scenario: Scenario, deps: LabDeps): Promise<Lab> 
         ec2: ec2.client({ name: 'controller' }),
         clock,
         random,
-        log: deps.log,
+        log: logWith(deps.log, { component: 'controller' }),
         settings: settingsOf(scenario, changes),
       });
     },
@@ -135,7 +139,7 @@ interface NodeParts {
 
 async function startNode({ world, deps, seat, name, instanceId }: NodeParts): Promise<LabNode> {
   const { cluster } = world;
-  const { clock, random, log } = deps;
+  const { clock, random, log, labLog } = deps;
   const journal = deps.journalOf(name);
   const startLife = async (): Promise<{ stop(): Promise<void> }> => {
     const stack = seat.openStack();
@@ -146,7 +150,7 @@ async function startNode({ world, deps, seat, name, instanceId }: NodeParts): Pr
       journal,
       clock,
       random,
-      log,
+      log: logWith(log, { component: 'agent', node: name }),
       addWaitMs: ADD_WAIT_MS,
     });
     const served = await seat.serve((request) => agent.handleCni(request));
@@ -172,7 +176,7 @@ async function startNode({ world, deps, seat, name, instanceId }: NodeParts): Pr
     },
     clock,
     random,
-    log,
+    log: logWith(labLog, { node: name }),
   });
   return {
     name,
