@@ -51,6 +51,12 @@ missing_packages() {
   has_file '/usr/lib/*/libnftables.so.1' '/usr/lib*/libnftables.so.1' '/lib/*/libnftables.so.1' || echo libnftables1
   # The plugins that ours is measured against.
   [ "$purpose" = demo ] || has_file /usr/lib/cni/ptp /opt/cni/bin/ptp || echo containernetworking-plugins
+  [ "$purpose" = test ] || return 0
+  # A container runtime to run pods with, an image to make, and what the plugin portmap calls.
+  has_program containerd || echo containerd
+  has_program runc || echo runc
+  has_program iptables || echo iptables
+  has_program busybox || echo busybox-static
 }
 
 install_debian() {
@@ -76,4 +82,6 @@ check_runtime
 # Network namespaces are Linux's: elsewhere the lab runs in memory and needs none of these packages.
 if [ "$purpose" != check ] && [ "$(uname -s)" = Linux ]; then
   install_debian
+  # They are built once for a machine; a test that needs one which is missing says so.
+  [ "$purpose" != test ] || scripts/build-tools.sh >/dev/null
 fi

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { whyNoKernel } from '../../netns/linux-support.ts';
 
-const TOP = fileURLToPath(new URL('../../..', import.meta.url));
+export const TOP = fileURLToPath(new URL('../../..', import.meta.url));
 export const PLUGIN = `${TOP}build/eniwhere-cni`;
 
 /** Why there can be no node with the plugin here; undefined when there can. */
