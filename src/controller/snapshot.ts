@@ -158,6 +158,21 @@ function unseenEni(
 }
 
 /**
+ * Whether an earlier process may have asked EC2 to detach the ENI: the agent has let go of all that was published of it,
+ * and describes may still be from before.
+ */
+function maybeLeaving(
+  { eni }: EniBelief,
+  published: NodeNetworkRecord | undefined,
+  { ec2, now }: SnapshotSources,
+): boolean {
+  const spec = published?.spec.enis.find((one) => one.eniId === eni.eniId && !one.primary);
+  if (spec === undefined || now >= ec2.trustedFrom) return false;
+  const withdrawn = new Set(published?.status.withdrawn);
+  return spec.addresses.every((ip) => withdrawn.has(ip));
+}
+
+/**
  * The ENI's addresses, where an earlier process' published spec outweighs describes that may be older than it: what it
  * lists and they miss is there; what they show and it does not list may have been unassigned since.
  */
@@ -199,6 +214,7 @@ function eniView(
     securityGroupIds: eni.securityGroupIds,
     primaryAddress: eni.primaryAddress,
     ...addressesOf(belief, published, from),
+    maybeLeaving: maybeLeaving(belief, published, from),
     prefixes: eni.prefixes,
     eniConfig: eni.tags[ENI_CONFIG_TAG] ?? '',
     ...(intentId === undefined ? {} : { intentId }),

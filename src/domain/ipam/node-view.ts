@@ -38,6 +38,8 @@ export interface EniView {
   readonly attachment?: EniAttachmentView;
   /** No address is assigned before this time: an assign call has an unknown outcome that only later sightings can close. */
   readonly heldUntil?: number;
+  /** An earlier process may have asked for its detach: nothing new is put on it until EC2's answers can tell. */
+  readonly maybeLeaving?: boolean;
 }
 
 export interface PlanSettings {

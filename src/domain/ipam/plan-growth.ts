@@ -189,7 +189,8 @@ const freeSlotCount = (view: NodeView, { eni }: PoolEni): number =>
 /** The fullest ENI that still has room: packing pods together lets the others become empty. */
 function fullestWithRoom(view: NodeView, pool: Pool): PoolEni | undefined {
   return pool.enis
-    .filter((one) => one.role === 'current' && freeSlotCount(view, one) > 0 && !isHeld(view, one))
+    .filter((one) => one.role === 'current' && one.eni.maybeLeaving !== true)
+    .filter((one) => freeSlotCount(view, one) > 0 && !isHeld(view, one))
     .sort((a, b) => freeSlotCount(view, a) - freeSlotCount(view, b))[0];
 }
 

@@ -292,3 +292,16 @@ test('cooling addresses do not count as available [IP-5]', () => {
   const action = planned(view).actions[0];
   assert.deepEqual(action?.do === 'AssignAddresses' && action.count, 1);
 });
+
+test('nothing new is put on an ENI whose detach an earlier process may have asked for', () => {
+  const leaving = podEni(1, { addresses: addresses(10, 3), maybeLeaving: true });
+  const view = settled(
+    published(
+      nodeView({ podEnis: [leaving], pods: pods(2) }),
+      { withdrawn: addresses(10, 3) },
+      planned(nodeView()).spec,
+    ),
+  );
+  assert.ok(!verbs(view).includes('AssignAddresses'));
+  assert.equal(planned(view).spec.intents.length, 1, 'a further ENI serves the pods meanwhile');
+});

@@ -1,6 +1,7 @@
 // IP-1, IP-2, IP-5, IP-6, IP-7: an address serves one pod, is really there, rests, and is not taken back unasked.
 
 import type { Ip } from '../../domain/address/ip.ts';
+import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 
@@ -61,7 +62,7 @@ function checkOnNode(world: WorldTruth, { address, node, pod }: LiveSandbox): vo
 }
 
 function checkUnassigned(world: WorldTruth, change: Extract<Ec2Change, { kind: 'AddressesChanged' }>): void {
-  const instanceId = change.eni.attachment?.instanceId;
+  const instanceId = change.eni.attachment?.instanceId ?? change.eni.tags[INSTANCE_TAG];
   const record = world.cluster.list('NodeNetwork').find((one) => one.spec.instance.instanceId === instanceId);
   const withdrawn = new Set(record?.status.withdrawn ?? []);
   for (const ip of change.unassigned) {
