@@ -119,6 +119,12 @@ export const ownWrites = {
     change(view, eniId, (belief) => ({ ...belief, heldUntil })),
 };
 
+/** EC2 said that the subnet is full, whatever the last describe counted. */
+export function recordSubnetFull(view: Ec2View, subnetId: SubnetId): void {
+  const subnet = knownValue(view.subnets, subnetId);
+  if (subnet !== undefined) takeFromSubnet(view, subnetId, subnet.freeAddressCount);
+}
+
 function change(view: Ec2View, eniId: EniId, by: (belief: EniBelief) => EniBelief): void {
   const belief = view.enis.get(eniId);
   if (belief !== undefined) view.enis.set(eniId, by(belief));

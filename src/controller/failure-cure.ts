@@ -1,6 +1,6 @@
 // What each kind of EC2 failure calls for.
 
-import type { InstanceId } from '../domain/ids.ts';
+import type { InstanceId, SubnetId } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import type { NodeView, Obstacle } from '../domain/ipam/node-view.ts';
 import type { Ec2Failure } from '../ports/ec2.ts';
@@ -14,8 +14,6 @@ export interface Cure {
   readonly pollSubnet: boolean;
 }
 
-/** A subnet that EC2 called full is not tried again for this long (API-3). */
-const SUBNET_FULL_MS = 10_000;
 /** What only a person can mend is tried again this often. */
 const PERSON_MS = 60_000;
 
@@ -39,7 +37,8 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
     case 'server-error':
       return again;
     case 'subnet-full':
-      return { ...again, pollSubnet: true, obstacle: subnetFull(action, view, said) };
+      // The view's count was wrong, and is set right: the planner then says what is full, and waits for a describe.
+      return { ...again, pollSubnet: true };
     case 'eni-full':
     case 'instance-full':
     case 'device-index-taken':
@@ -70,21 +69,8 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
   }
 }
 
-function subnetFull(action: Action, view: NodeView, said: string): Obstacle {
-  const subnetId = subnetOf(action, view);
-  const name = view.selection.kind === 'EniConfig' ? ` of ENIConfig "${view.selection.name}"` : '';
-  const subnet = subnetId === undefined ? undefined : view.subnets.get(subnetId);
-  return {
-    code: 'SubnetFull',
-    message: `subnet ${subnetId ?? '(unknown)'}${name} (${subnet?.cidr ?? 'unknown CIDR'}, ${view.instance.zone}) is full: ${said}`,
-    fix: 'free addresses in it, or give the node an ENIConfig with another subnet of its zone; waiting pods get their address by themselves',
-    until: view.now + SUBNET_FULL_MS,
-    ...(subnetId === undefined ? {} : { subnetId }),
-  };
-}
-
 /** The subnet that an action draws addresses from. */
-export function subnetOf(action: Action, view: NodeView): Obstacle['subnetId'] {
+export function subnetOf(action: Action, view: NodeView): SubnetId | undefined {
   if (action.do === 'CreateEni') return action.intent.subnetId;
   if (action.do === 'AssignAddresses') return action.subnetId;
   return view.selection.kind === 'None' ? undefined : view.selection.subnetId;

@@ -14,7 +14,7 @@ import { type Random, randomHex, randomInt } from '../ports/random.ts';
 import type { Budget } from './budget.ts';
 import { type ClusterView, recordNodeNetwork } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
-import type { Ec2View } from './ec2-view.ts';
+import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
 import { cureFor, isInTransition, subnetOf, TRANSITION_READ_MS } from './failure-cure.ts';
 import type { NodeMemory } from './node-memory.ts';
@@ -193,7 +193,10 @@ function afterAction(deps: ReconcileDeps, step: Step, executed: Executed): NextL
       const cure = cureFor(failure, action, { ...view, now: deps.clock.now() });
       if (cure.obstacle !== undefined) memory.obstacles = [...memory.obstacles, cure.obstacle];
       const subnetId = subnetOf(action, view);
-      if (cure.pollSubnet && subnetId !== undefined) deps.reads.pollSubnet(subnetId);
+      if (cure.pollSubnet && subnetId !== undefined) {
+        recordSubnetFull(deps.ec2View, subnetId);
+        deps.reads.pollSubnet(subnetId);
+      }
       return backOff(deps, memory, cure.reread ? instanceId : undefined);
     }
   }

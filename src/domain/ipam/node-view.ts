@@ -58,13 +58,11 @@ export interface PlanSettings {
 
 /** Why EC2 last refused something for this node, until it is tried again. */
 export interface Obstacle {
-  readonly code: 'SubnetFull' | 'Unauthorized' | 'Ec2Refused';
+  readonly code: 'Unauthorized' | 'Ec2Refused';
   readonly message: string;
   readonly fix: string;
   /** Nothing of the kind is tried before. */
   readonly until: number;
-  /** SubnetFull: which subnet. */
-  readonly subnetId?: SubnetId;
 }
 
 export interface NodeView {

@@ -67,7 +67,8 @@ function retryIntent(view: NodeView, intent: Intent): readonly Action[] {
   // A selection that fails makes no ENI, not even one that was wished for earlier (SEL-1): the intent runs out.
   if (view.selection.kind === 'None') return [];
   if (view.now - intent.notedAt >= view.settings.intentRetryMs) return [];
-  if (obstacleFor(view, intent.subnetId) !== undefined) return [];
+  if (activeObstacle(view) !== undefined) return [];
+  if (view.subnets.get(intent.subnetId)?.freeAddressCount === 0) return [];
   return [
     {
       do: 'CreateEni',
@@ -138,7 +139,7 @@ function growBy(
   if (selection.kind === 'None') return none(state.intents);
   const subnet = view.subnets.get(selection.subnetId);
   if (subnet === undefined) return none(state.intents);
-  const obstacle = obstacleFor(view, selection.subnetId);
+  const obstacle = activeObstacle(view);
   if (obstacle !== undefined) return { ...none(state.intents), blocked: fromObstacle(obstacle) };
   const fill = fullestWithRoom(view, pool);
   if (fill !== undefined) {
@@ -178,10 +179,8 @@ function growBy(
   return { actions: [], intents: [intent] };
 }
 
-const obstacleFor = (view: NodeView, subnetId: SubnetId): Obstacle | undefined =>
-  view.obstacles.find(
-    (one) => one.until > view.now && (one.subnetId === undefined || one.subnetId === subnetId),
-  );
+const activeObstacle = (view: NodeView): Obstacle | undefined =>
+  view.obstacles.find((one) => one.until > view.now);
 
 const freeSlotCount = (view: NodeView, { eni }: PoolEni): number =>
   view.limits.ipv4PerEniMax - 1 - eni.addresses.length - eni.prefixes.length;
