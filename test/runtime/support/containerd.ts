@@ -79,10 +79,8 @@ export async function makeContainerd(node: TestNode, options: ContainerdOptions)
       await eventually(`containerd answers; its log is ${paths.log}`, READY_MS, () =>
         crictl('version').catch(() => undefined),
       );
-      // Idempotent, and its content is on the disk already after the first time.
-      if (options.program === undefined) {
-        await run('ctr', ['--address', paths.socket, '-n', 'k8s.io', 'images', 'import', paths.image]);
-      }
+      // Again and again does no harm.
+      await run('ctr', ['--address', paths.socket, '-n', 'k8s.io', 'images', 'import', paths.image]);
     },
     stop,
     powerOff: async () => {

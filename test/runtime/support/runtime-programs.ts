@@ -26,7 +26,7 @@ export function whyNoRuntime(): string | undefined {
 }
 
 /** Builds a tool unless it is there; answers its path. Throws with what is missing. */
-export function buildTool(name: 'crictl' | 'cnitool'): string {
+export function buildTool(name: 'crictl' | 'cnitool' | 'containerd'): string {
   const built = spawnSync(`${TOP}scripts/build-tools.sh`, [name], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
