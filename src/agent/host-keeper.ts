@@ -67,8 +67,11 @@ function fail(
   what: string,
   outcome: Exclude<StackOutcome<unknown>, { kind: 'ok' }>,
 ): number {
+  const isFirst = context.shared.hostFailure === undefined;
   context.shared.hostFailure = `${what}: ${describeStackOutcome(outcome)}`;
-  context.log.error('host datapath is not in place', { failure: context.shared.hostFailure });
+  // A link that is renamed while it is set up fails once and heals a second later: no error yet.
+  const level = isFirst ? 'warn' : 'error';
+  context.log[level]('host datapath is not in place', { failure: context.shared.hostFailure });
   return RETRY_MS;
 }
 
