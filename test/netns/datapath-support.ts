@@ -80,7 +80,7 @@ export interface PodPlace extends Place {
 }
 
 /** What may be unlike the usual node. */
-export type NodeOptions = NonNullable<Parameters<typeof hostInput>[1]>;
+export type NodeOptions = NonNullable<Parameters<typeof hostInput>[1]> & Pick<DesiredHostInput, 'pods'>;
 
 export interface NodeWorld {
   readonly node: TestNamespace;
@@ -154,6 +154,7 @@ export async function makeNodeWorld(): Promise<NodeWorld> {
 const inputOf = (options: NodeOptions, links: DesiredHostInput['links']): DesiredHostInput => ({
   ...hostInput(ENIS, options),
   links,
+  pods: options.pods ?? [],
 });
 
 function plugTogether(node: TestNamespace, vpc: TestNamespace): void {
