@@ -30,6 +30,10 @@ export interface AgentContext {
 export interface SharedState {
   /** The newest record seen, by watch, by read or by own write. Writer: node-network-watch, status-writer. */
   record: NodeNetworkRecord | undefined;
+  /** Whether the API server has said anything of the object yet, be it that there is none. Writer: node-network-watch. */
+  heard: boolean;
+  /** When the journal was read, milliseconds since the epoch. Writer: start-agent. */
+  loadedAt: number;
   /** Writer: spec-follower. Stays when the object is gone, for the pods that live on: see `offered`. */
   accepted: AcceptedSpec | undefined;
   /** Whether new pods may get addresses of `accepted`: not once its object is gone. Writer: spec-follower. */
@@ -52,6 +56,8 @@ export interface SharedState {
 
 export const initialState = (): SharedState => ({
   record: undefined,
+  heard: false,
+  loadedAt: 0,
   accepted: undefined,
   offered: false,
   loaded: false,

@@ -125,6 +125,66 @@ describe('after a restart', () => {
   });
 });
 
+describe('when the API server cannot be reached at the start', () => {
+  test('[RST-2] running pods stay, DEL works, and ADD serves what was granted before', async () => {
+    const world = await servingWorld(['10.1.0.4', '10.1.0.5']);
+    await world.add('a');
+    world.crash();
+    world.takeApiDown(600_000);
+    await world.start();
+    await world.wait(5000);
+    assert.ok(world.marks.has('started-offline'));
+    assert.deepEqual(podRoutes(world), ['10.1.0.4/32']);
+    assert.equal(addressIn(await world.add('b')), '10.1.0.5/32');
+    assert.equal((await world.del('a')).kind, 'Done');
+    assert.deepEqual(podRoutes(world), ['10.1.0.5/32']);
+  });
+
+  test('what was let go is not handed out again [IP-6] [WD-1]', async () => {
+    const world = await servingWorld(['10.1.0.4', '10.1.0.5'], { addWaitMs: 100 });
+    await world.publish({ enis: [{ addresses: ['10.1.0.4', '10.1.0.5'], withdrawing: ['10.1.0.4'] }] });
+    await world.wait(2000);
+    assert.deepEqual(world.status()?.withdrawn, ['10.1.0.4']);
+    world.crash();
+    world.takeApiDown(600_000);
+    await world.start();
+    await world.wait(5000);
+    assert.equal(addressIn(await world.add('a')), '10.1.0.5/32');
+    assert.equal(errorIn(await world.add('b')).code, 11);
+  });
+
+  test('an API server that answers in time is waited for', async () => {
+    const world = await servingWorld(['10.1.0.4']);
+    world.crash();
+    await world.start();
+    await world.wait(2000);
+    assert.ok(!world.marks.has('started-offline'));
+    assert.equal(addressIn(await world.add('a')), '10.1.0.4/32');
+  });
+});
+
+describe('a pod whose link went with its namespace, and whose DEL never came', () => {
+  test('[RST-3] holds its address for some looks, and then no longer', async () => {
+    const world = await servingWorld(['10.1.0.4']);
+    await world.add('a');
+    for (const path of world.host.namespaces.keys()) world.host.removeNamespace(path);
+    await world.wait(60_000);
+    assert.deepEqual(held(world), ['10.1.0.4'], 'a link that is missing once or twice proves little');
+    await world.wait(240_000);
+    assert.deepEqual(held(world), []);
+    assert.ok(world.marks.has('linkless-released'));
+  });
+
+  test('[RST-3] holds it for as long as no look succeeds', async () => {
+    const world = await servingWorld(['10.1.0.4']);
+    await world.add('a');
+    for (const path of world.host.namespaces.keys()) world.host.removeNamespace(path);
+    world.refuse = (step) => (step === 'listLinks' ? { step, message: 'refused' } : undefined);
+    await world.wait(600_000);
+    assert.deepEqual(held(world), ['10.1.0.4']);
+  });
+});
+
 describe('when the journal is lost while pods run', () => {
   test('their addresses are kept from others, through another restart too [U28] [RST-1]', async () => {
     const world = await servingWorld(['10.1.0.4', '10.1.0.5', '10.1.0.6']);

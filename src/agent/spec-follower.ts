@@ -7,6 +7,8 @@ import type { AgentContext } from './agent-context.ts';
 import { recoverPods } from './recovery.ts';
 import { createWorker, type Worker } from './worker.ts';
 
+/** The API server has this long to answer after a start before the journal's spec is acted on, milliseconds. */
+const OFFLINE_AFTER_MS = 3000;
 /** Pause after the journal or the kernel refused, milliseconds. */
 const RETRY_MS = 1000;
 
@@ -27,6 +29,7 @@ async function follow(context: AgentContext, events: SpecFollowerEvents): Promis
   const { shared, store, log } = context;
   const { record } = shared;
   if (!shared.loaded) return undefined;
+  if (record === undefined && !shared.heard) return followJournal(context, events);
   if (record === undefined) {
     shared.offered = false;
     return undefined;
@@ -57,6 +60,30 @@ async function follow(context: AgentContext, events: SpecFollowerEvents): Promis
   return undefined;
 }
 
+/**
+ * The API server has not answered since the start: the spec acted on last is as good as it was then. What it granted
+ * stays granted until this agent itself lets it go, and what it has let go is in the journal too (RST-1).
+ */
+async function followJournal(context: AgentContext, events: SpecFollowerEvents): Promise<number | undefined> {
+  const { shared, store, clock, log } = context;
+  const { spec: version, specContent: spec } = store.ledger();
+  if (version === undefined || spec === undefined || shared.recovered) return undefined;
+  const waitedMs = clock.now() - shared.loadedAt;
+  if (waitedMs >= 0 && waitedMs < OFFLINE_AFTER_MS) return OFFLINE_AFTER_MS - waitedMs;
+  if (shared.accepted === undefined) {
+    log.mark('started-offline');
+    log.warn('the API server does not answer; pods get what the last known NodeNetwork granted', {
+      ...version,
+    });
+    shared.accepted = { spec, ...version };
+    shared.offered = true;
+    events.onAccepted();
+  }
+  if (!(await recoverOnce(context))) return RETRY_MS;
+  events.onAnswered();
+  return undefined;
+}
+
 /** The first spec that an empty journal sees may list addresses as withdrawn that a lost journal let go. */
 function acceptance(
   { store, clock, log }: AgentContext,
@@ -64,7 +91,7 @@ function acceptance(
 ): readonly JournalRecord[] {
   const at = clock.now();
   const { generation, uid } = record;
-  const seen: JournalRecord = { type: 'SpecSeen', at, spec: { uid, generation } };
+  const seen: JournalRecord = { type: 'SpecSeen', at, spec: { uid, generation }, content: record.spec };
   if (store.ledger().spec !== undefined || record.status.withdrawn.length === 0) return [seen];
   log.mark('withdrawn-adopted');
   const { holders } = store.ledger();

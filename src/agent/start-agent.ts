@@ -176,11 +176,13 @@ async function loadJournal(context: AgentContext, onLoaded: () => void): Promise
   log.info('journal read', { recordCount, allocationCount: store.ledger().allocations.size });
   shared.startedEmpty = !knowsPods;
   shared.loaded = true;
+  shared.loadedAt = context.clock.now();
   onLoaded();
   return undefined;
 }
 
 function onNodeNetwork({ shared, nodeName }: AgentContext, event: WatchEvent<NodeNetworkRecord>): void {
+  shared.heard = true;
   switch (event.type) {
     case 'Snapshot':
       shared.record = event.objects.find(({ name }) => name === nodeName);

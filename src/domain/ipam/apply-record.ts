@@ -12,6 +12,7 @@ import {
   type SpecVersion,
   sandboxId,
 } from './ledger.ts';
+import type { NodeNetworkSpec } from './node-network.ts';
 
 /** A node's object is made anew when a person deletes it; a stale read of one so long ago is no longer possible. */
 const FORMER_UID_COUNT_MAX = 16;
@@ -29,6 +30,7 @@ interface Draft {
   readonly rested: Map<Ip, number>;
   readonly withdrawn: Map<Ip, number>;
   spec: SpecVersion | undefined;
+  specContent: NodeNetworkSpec | undefined;
   formerUids: readonly string[];
 }
 
@@ -39,6 +41,7 @@ const draftOf = (ledger: Ledger): Draft => ({
   rested: new Map(ledger.rested),
   withdrawn: new Map(ledger.withdrawn),
   spec: ledger.spec,
+  specContent: ledger.specContent,
   formerUids: ledger.formerUids,
 });
 
@@ -71,10 +74,13 @@ export function endCooldown(ledger: Ledger, addresses: readonly Ip[]): Ledger {
 /** The fewest records that add up to the same ledger. `now` dates them, milliseconds since the epoch. */
 export function compact(ledger: Ledger, now: number): readonly JournalRecord[] {
   const uids = ledger.formerUids.map((uid): SpecVersion => ({ uid, generation: 0 }));
-  const specs = ledger.spec === undefined ? uids : [...uids, ledger.spec];
+  const content = ledger.specContent === undefined ? {} : { content: ledger.specContent };
+  const last: readonly JournalRecord[] =
+    ledger.spec === undefined ? [] : [{ type: 'SpecSeen', at: now, spec: ledger.spec, ...content }];
   const released = [...ledger.cooling, ...[...ledger.rested].filter(([, at]) => now - at < REST_MEMORY_MS)];
   return [
-    ...specs.map((spec): JournalRecord => ({ type: 'SpecSeen', at: now, spec })),
+    ...uids.map((spec): JournalRecord => ({ type: 'SpecSeen', at: now, spec })),
+    ...last,
     ...released.map(
       ([ip, at]): JournalRecord => ({ type: 'Released', at, sandbox: COMPACTED, addresses: [ip] }),
     ),
@@ -103,7 +109,7 @@ function applyTo(draft: Draft, record: JournalRecord): void {
       draft.withdrawn.delete(record.ip);
       return;
     case 'SpecSeen':
-      return applySpecSeen(draft, record.spec);
+      return applySpecSeen(draft, record.spec, record.content);
   }
 }
 
@@ -142,14 +148,17 @@ function applyReleased(
   }
 }
 
-function applySpecSeen(draft: Draft, spec: SpecVersion): void {
+function applySpecSeen(draft: Draft, spec: SpecVersion, content: NodeNetworkSpec | undefined): void {
   if (draft.spec === undefined || draft.spec.uid === spec.uid) {
-    const generation = Math.max(spec.generation, draft.spec?.generation ?? 0);
-    draft.spec = { uid: spec.uid, generation };
+    // A record of an older generation changes nothing: the newest content stays with the newest version.
+    if (draft.spec !== undefined && spec.generation < draft.spec.generation) return;
+    draft.spec = { uid: spec.uid, generation: spec.generation };
+    draft.specContent = content;
     return;
   }
   draft.formerUids = [...draft.formerUids, draft.spec.uid].slice(-FORMER_UID_COUNT_MAX);
   draft.spec = spec;
+  draft.specContent = content;
   // The count of generations began anew. What was let go stays so until a later spec of the new object answers it.
   for (const ip of draft.withdrawn.keys()) draft.withdrawn.set(ip, spec.generation);
 }

@@ -2,6 +2,7 @@
 
 import type { Ip } from '../address/ip.ts';
 import type { PodKey } from '../ids.ts';
+import type { NodeNetworkSpec } from './node-network.ts';
 
 /** A CNI attachment: (CNI_CONTAINERID, CNI_IFNAME) names it. */
 export interface SandboxKey {
@@ -42,8 +43,16 @@ export type JournalRecord =
   | { readonly type: 'Withdrawn'; readonly at: number; readonly ip: Ip; readonly generation: number }
   /** The controller has answered (unassigned, or cancelled before it saw the answer): the address may be granted anew. */
   | { readonly type: 'Forgotten'; readonly at: number; readonly ip: Ip }
-  /** This spec is acted on from now on; an older one, read from a stale cache after a restart, is refused. */
-  | { readonly type: 'SpecSeen'; readonly at: number; readonly spec: SpecVersion };
+  /**
+   * This spec is acted on from now on; an older one, read from a stale cache after a restart, is refused. `content` is
+   * what it says, for a start while the API server cannot be reached; absent for objects that are no more.
+   */
+  | {
+      readonly type: 'SpecSeen';
+      readonly at: number;
+      readonly spec: SpecVersion;
+      readonly content?: NodeNetworkSpec;
+    };
 
 /** The records, added up. Made only by `ledgerFrom` and `applyRecord`. */
 export interface Ledger {
@@ -57,6 +66,8 @@ export interface Ledger {
   /** address -> generation of the spec whose wish was answered */
   readonly withdrawn: ReadonlyMap<Ip, number>;
   readonly spec: SpecVersion | undefined;
+  /** What `spec` says; undefined where the journal is from before it was kept. */
+  readonly specContent: NodeNetworkSpec | undefined;
   /** Uids of earlier NodeNetwork objects of this node, oldest first: what still arrives of them is stale. */
   readonly formerUids: readonly string[];
 }
@@ -68,6 +79,7 @@ export const emptyLedger: Ledger = {
   rested: new Map(),
   withdrawn: new Map(),
   spec: undefined,
+  specContent: undefined,
   formerUids: [],
 };
 
