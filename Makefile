@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 RUN := npm run --silent
 
 .PHONY: help demo test check bench format setup-check setup-demo setup-test setup-bench
-.PHONY: step-check step-unit step-cni step-netns step-runtime step-simulation
+.PHONY: step-check step-unit step-cni step-netns step-runtime step-conformance step-simulation
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -19,7 +19,7 @@ help: ## this list
 demo: setup-demo step-cni ## run the whole system in a simulated VPC and check every promise with a real packet
 	@$(RUN) demo
 
-test: setup-test step-check step-unit step-cni step-netns step-runtime step-simulation ## everything: check, unit, namespaces with the demo, container runtimes, 200 seeds of simulation
+test: setup-test step-check step-unit step-cni step-netns step-runtime step-conformance step-simulation ## everything: check, unit, namespaces with the demo, container runtimes, conformance with EC2, 200 seeds of simulation
 	@echo "== all green"
 
 check: setup-check step-check ## format, lint, types, house rules, dead code (seconds, no root)
@@ -52,6 +52,9 @@ step-netns:
 
 step-runtime:
 	@echo "== container runtime tests"; $(RUN) test:runtime
+
+step-conformance:
+	@echo "== conformance with EC2"; $(RUN) test:conformance
 
 step-simulation:
 	@echo "== simulation"; $(RUN) test:simulation

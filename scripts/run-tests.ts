@@ -20,6 +20,7 @@ const suites: Readonly<Record<string, Suite>> = {
   unit: { files: ['src/**/*.test.ts'], options: oneProcess, minutesMax: 5 },
   netns: { files: ['test/netns/**/*.test.ts'], options: processPerFile, minutesMax: 15 },
   runtime: { files: ['test/runtime/*.test.ts'], options: processPerFile, minutesMax: 15 },
+  conformance: { files: ['test/conformance/*.test.ts'], options: processPerFile, minutesMax: 15 },
   simulation: { files: ['test/simulation/**/*.test.ts'], options: processPerFile, minutesMax: 15 },
 };
 

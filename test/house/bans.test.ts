@@ -15,6 +15,7 @@ const cases: readonly (readonly [path: string, source: string, found: readonly s
   ['src/controller/a.ts', 'setTimeout(f, 1); a.localeCompare(b);', ['setTimeout', 'localeCompare']],
   ['src/lab/kernel/a.ts', 'randomUUID();', ['randomUUID']],
   ['src/lab/fabric/a.ts', 'setTimeout(f, Date.now());', []],
+  ['src/lab/ec2-http/a.ts', 'setTimeout(f, Date.now());', []],
   ['src/cli/a.ts', 'a.localeCompare(b); AbortSignal.timeout(1);', ['localeCompare', 'AbortSignal . timeout']],
   ['src/adapters/linux/a.ts', 'insideNamespace(fd, f); await g(); h.then(i);', ['await', '. then (']],
   ['src/adapters/linux/a.ts', 'await g();', []],

@@ -16,7 +16,7 @@ const entersNamespaces = (file: SourceFile): boolean =>
 const isDeterministic = (file: SourceFile): boolean =>
   isProduct(file) &&
   under(file, 'domain', 'protocol', 'ports', 'controller', 'agent', 'lab') &&
-  !under(file, 'lab/fabric');
+  !under(file, 'lab/fabric', 'lab/ec2-http');
 
 const bans: readonly Ban[] = [
   {

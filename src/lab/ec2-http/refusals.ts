@@ -1,0 +1,23 @@
+// What the query protocol itself refuses, before any action runs.
+
+import type { Ec2Failure } from '../../ports/ec2.ts';
+import { failed } from '../../ports/outcome.ts';
+
+type Refusal = { readonly kind: 'failed'; readonly failure: Ec2Failure };
+
+const refuse = (code: string, message: string): Refusal => failed({ kind: 'invalid', code, message });
+
+export const missing = (name: string): Refusal =>
+  refuse('MissingParameter', `The request must contain the parameter ${name}`);
+
+export const unknownParameter = (name: string): Refusal =>
+  refuse('UnknownParameter', `The parameter ${name} is not recognized by the simulated EC2`);
+
+export const badParameter = (message: string): Refusal => refuse('InvalidParameterValue', message);
+
+export const unsupported = (message: string): Refusal => refuse('UnsupportedOperation', message);
+
+export const unknownAction = (action: string): Refusal =>
+  refuse('InvalidAction', `The action '${action}' is not valid for the simulated EC2`);
+
+export const badToken = (): Refusal => refuse('InvalidNextToken', 'The specified NextToken is not valid.');

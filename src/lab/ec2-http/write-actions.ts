@@ -1,0 +1,155 @@
+// The actions that change something, over the port.
+
+import type { Ip } from '../../domain/address/ip.ts';
+import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
+import type { Ec2Outcome } from '../../ports/ec2.ts';
+import { done } from '../../ports/outcome.ts';
+import type { Action } from './action.ts';
+import type { Params } from './form.ts';
+import { eniXml } from './objects-xml.ts';
+import { missing, unsupported } from './refusals.ts';
+import type { XmlFields } from './xml.ts';
+
+const answered = <T>(outcome: Ec2Outcome<T>, toXml: (value: T) => XmlFields): Ec2Outcome<XmlFields> =>
+  outcome.kind === 'ok' ? done(toXml(outcome.value)) : outcome;
+
+/** What actions answer that only say that they were done. */
+const returnTrue = (): XmlFields => ({ return: true });
+
+function tagsOf(params: Params): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    params
+      .structures('TagSpecification')
+      .flatMap((specification) => specification.structures('Tag'))
+      .map((tag) => [tag.text('Key') ?? '', tag.text('Value') ?? '']),
+  );
+}
+
+const createNetworkInterface: Action = {
+  parameters: [
+    'ClientToken',
+    'Description',
+    'SecondaryPrivateIpAddressCount',
+    'SecurityGroupId',
+    'SubnetId',
+    'TagSpecification',
+  ],
+  run: async (params, { ec2 }) => {
+    const subnetId = params.text('SubnetId');
+    if (subnetId === undefined) return missing('subnetId');
+    const clientToken = params.text('ClientToken') ?? '';
+    const outcome = await ec2.createNetworkInterface({
+      clientToken,
+      subnetId: subnetId as SubnetId,
+      securityGroupIds: params.texts('SecurityGroupId') as readonly SecurityGroupId[],
+      secondaryAddressCount: params.integer('SecondaryPrivateIpAddressCount') ?? 0,
+      description: params.text('Description') ?? '',
+      tags: tagsOf(params),
+    });
+    // EC2 answers while the ENI is still being made, which nobody has to wait for.
+    return answered(outcome, (eni) => ({
+      networkInterface: { ...eniXml(eni), status: eni.status === 'available' ? 'pending' : eni.status },
+      clientToken,
+    }));
+  },
+};
+
+const attachNetworkInterface: Action = {
+  parameters: ['DeviceIndex', 'InstanceId', 'NetworkCardIndex', 'NetworkInterfaceId'],
+  run: async (params, { ec2 }) => {
+    const eniId = params.text('NetworkInterfaceId');
+    const instanceId = params.text('InstanceId');
+    const deviceIndex = params.integer('DeviceIndex');
+    if (eniId === undefined) return missing('networkInterfaceId');
+    if (instanceId === undefined) return missing('instanceId');
+    if (deviceIndex === undefined) return missing('deviceIndex');
+    const outcome = await ec2.attachNetworkInterface({
+      eniId: eniId as EniId,
+      instanceId: instanceId as InstanceId,
+      deviceIndex,
+      networkCardIndex: params.integer('NetworkCardIndex') ?? 0,
+    });
+    return answered(outcome, (attachmentId) => ({ attachmentId }));
+  },
+};
+
+const modifyNetworkInterfaceAttribute: Action = {
+  parameters: ['Attachment', 'NetworkInterfaceId'],
+  run: async (params, { ec2 }) => {
+    const eniId = params.text('NetworkInterfaceId');
+    const attachmentId = params.text('Attachment.AttachmentId');
+    if (eniId === undefined) return missing('networkInterfaceId');
+    if (attachmentId === undefined) return missing('attachment.attachmentId');
+    if (params.text('Attachment.DeleteOnTermination') !== 'true') {
+      return unsupported('The simulated EC2 only sets Attachment.DeleteOnTermination to true');
+    }
+    const outcome = await ec2.setDeleteOnTermination({
+      eniId: eniId as EniId,
+      attachmentId: attachmentId as AttachmentId,
+    });
+    return answered(outcome, returnTrue);
+  },
+};
+
+const assignPrivateIpAddresses: Action = {
+  parameters: ['NetworkInterfaceId', 'SecondaryPrivateIpAddressCount'],
+  run: async (params, { ec2 }) => {
+    const eniId = params.text('NetworkInterfaceId');
+    const count = params.integer('SecondaryPrivateIpAddressCount');
+    if (eniId === undefined) return missing('networkInterfaceId');
+    if (count === undefined) return missing('secondaryPrivateIpAddressCount');
+    const outcome = await ec2.assignPrivateIpAddresses({ eniId: eniId as EniId, count });
+    return answered(outcome, (added) => ({
+      networkInterfaceId: eniId,
+      assignedPrivateIpAddressesSet: added.map((privateIpAddress) => ({ privateIpAddress })),
+      return: true,
+    }));
+  },
+};
+
+const unassignPrivateIpAddresses: Action = {
+  parameters: ['NetworkInterfaceId', 'PrivateIpAddress'],
+  run: async (params, { ec2 }) => {
+    const eniId = params.text('NetworkInterfaceId');
+    const addresses = params.texts('PrivateIpAddress');
+    if (eniId === undefined) return missing('networkInterfaceId');
+    if (addresses.length === 0) return missing('privateIpAddress');
+    const outcome = await ec2.unassignPrivateIpAddresses({
+      eniId: eniId as EniId,
+      // Text that is no address is none of the ENI's, and EC2 says so.
+      addresses: addresses as readonly Ip[],
+    });
+    return answered(outcome, returnTrue);
+  },
+};
+
+const detachNetworkInterface: Action = {
+  parameters: ['AttachmentId'],
+  run: async (params, { ec2 }) => {
+    const attachmentId = params.text('AttachmentId');
+    if (attachmentId === undefined) return missing('attachmentId');
+    return answered(
+      await ec2.detachNetworkInterface({ attachmentId: attachmentId as AttachmentId }),
+      returnTrue,
+    );
+  },
+};
+
+const deleteNetworkInterface: Action = {
+  parameters: ['NetworkInterfaceId'],
+  run: async (params, { ec2 }) => {
+    const eniId = params.text('NetworkInterfaceId');
+    if (eniId === undefined) return missing('networkInterfaceId');
+    return answered(await ec2.deleteNetworkInterface({ eniId: eniId as EniId }), returnTrue);
+  },
+};
+
+export const writeActions: Readonly<Record<string, Action>> = {
+  CreateNetworkInterface: createNetworkInterface,
+  AttachNetworkInterface: attachNetworkInterface,
+  ModifyNetworkInterfaceAttribute: modifyNetworkInterfaceAttribute,
+  AssignPrivateIpAddresses: assignPrivateIpAddresses,
+  UnassignPrivateIpAddresses: unassignPrivateIpAddresses,
+  DetachNetworkInterface: detachNetworkInterface,
+  DeleteNetworkInterface: deleteNetworkInterface,
+};
