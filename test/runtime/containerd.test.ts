@@ -5,7 +5,8 @@ import { spawnSync } from 'node:child_process';
 import { after, afterEach, before, test } from 'node:test';
 import { type Containerd, makeContainerd } from './support/containerd.ts';
 import { eventually } from './support/eventually.ts';
-import { makeNode, NODE_ADDRESS, OUTSIDE_ADDRESS, type TestNode } from './support/node.ts';
+import { makeNode, OUTSIDE_ADDRESS, type TestNode } from './support/node.ts';
+import { NODE_ADDRESS } from './support/node-spec.ts';
 import { whyNoRuntime } from './support/runtime-programs.ts';
 
 const skip = whyNoRuntime() ?? false;

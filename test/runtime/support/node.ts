@@ -5,25 +5,18 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AgentSnapshot } from '../../../src/agent/start-agent.ts';
-import { cidr, ip } from '../../../src/domain/address/testing.ts';
-import { defaultSettings } from '../../../src/domain/datapath/testing.ts';
-import type { EniId, InstanceId, SubnetId, VpcId } from '../../../src/domain/ids.ts';
-import type { NodeNetworkSpec } from '../../../src/domain/ipam/node-network.ts';
 import { specEni } from '../../../src/domain/ipam/testing-node.ts';
 import { makeNamespace, type TestNamespace } from '../../netns/linux-support.ts';
 import { type AgentProcess, startAgentProcess } from './agent.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type PublishedSpec, writeJson } from './file-cluster.ts';
+import { NODE_ADDRESS, nodeSpec, podAddresses, PRIMARY_MAC } from './node-spec.ts';
 import { PLUGIN } from './skip.ts';
 
-export const NODE_ADDRESS = '10.0.0.10';
 /** The host outside: on the node's subnet, and beyond the VPC. */
 export const OUTSIDE_ADDRESS = '10.0.0.1';
 const POD_SUBNET = '10.1.0.0/24';
 const POD_SUBNET_GATEWAY = '10.1.0.1';
-
-/** Pods' addresses are 10.1.0.10 and following. */
-const FIRST_POD_ADDRESS = 10;
 
 export interface NodeOptions {
   readonly addressCount: number;
@@ -57,10 +50,6 @@ export interface TestNode {
   close(): Promise<void>;
 }
 
-export function podAddresses(count: number): readonly string[] {
-  return Array.from({ length: count }, (_, n) => `10.1.0.${FIRST_POD_ADDRESS + n}`);
-}
-
 /** Makes the node, with no agent yet. */
 export async function makeNode(options: NodeOptions): Promise<TestNode> {
   const directory = mkdtempSync(join(tmpdir(), 'eniwhere-runtime-'));
@@ -83,7 +72,7 @@ export async function makeNode(options: NodeOptions): Promise<TestNode> {
   const published: PublishedSpec = {
     uid: 'uid-of-n0',
     generation: 1,
-    spec: specOf(granted, options.cooldownMs),
+    spec: nodeSpec(granted, options.cooldownMs),
   };
   let agent: AgentProcess | undefined;
   const running = (): AgentProcess => {
@@ -115,39 +104,6 @@ export async function makeNode(options: NodeOptions): Promise<TestNode> {
   };
   if (options.unpublished !== true) node.publish();
   return node;
-}
-
-const PRIMARY_MAC = '02:00:00:00:00:00';
-
-function specOf(addresses: readonly string[], cooldownMs: number): NodeNetworkSpec {
-  const primary = specEni({ deviceIndex: 0, primary: true });
-  return {
-    instance: {
-      instanceId: 'i-00000001' as InstanceId,
-      instanceType: 'm5.large',
-      zone: 'us-west-2a',
-      vpcId: 'vpc-00000001' as VpcId,
-      primaryEniId: 'eni-00000000' as EniId,
-      primaryAddress: ip(NODE_ADDRESS),
-      primarySubnetId: 'subnet-0000000a' as SubnetId,
-      primarySecurityGroupIds: [],
-    },
-    selection: {
-      kind: 'EniConfig',
-      name: 'blue',
-      subnetId: 'subnet-0000000b' as SubnetId,
-      securityGroupIds: [],
-      source: 'Label',
-      reason: 'the node has the label',
-    },
-    intents: [],
-    enis: [
-      { ...primary, mac: PRIMARY_MAC, subnetCidr: cidr('10.0.0.0/24'), primaryAddress: ip(NODE_ADDRESS) },
-      specEni({ deviceIndex: 1, addresses }),
-    ],
-    settings: { ...defaultSettings, directCidrs: [cidr('10.0.0.0/16'), cidr('10.1.0.0/16')] },
-    cooldownMs,
-  };
 }
 
 /** A veth pair for each ENI; the far ends, in the host outside, stand for the VPC's router. */
