@@ -267,3 +267,28 @@ describe('DEL', () => {
     assert.deepEqual(podLinks(world), []);
   });
 });
+
+describe('a pod that cannot be served', () => {
+  test('without an address gets an Event that says why, and what happens next', async () => {
+    const world = await servingWorld(['10.1.0.4'], { addWaitMs: 100 });
+    await world.add('a');
+    await world.add('b');
+    await world.add('b');
+    await world.wait(100);
+    const events = world.events();
+    assert.equal(events.length, 1, 'equal Events are one');
+    assert.match(
+      events[0] ?? '',
+      /^b AddressNotReady: .*used by pods.*ENIConfig "blue".*tries again by itself/,
+    );
+  });
+
+  test('for want of a link gets an Event that names the step', async () => {
+    const world = await servingWorld(['10.1.0.4']);
+    world.refuse = (step) =>
+      step === 'addVeth' ? { step, errno: 'ENOBUFS', message: 'no buffers' } : undefined;
+    await world.add('a');
+    await world.wait(100);
+    assert.match(world.events()[0] ?? '', /^a PodNotWired: .*addVeth: ENOBUFS.*agent on node n0/);
+  });
+});

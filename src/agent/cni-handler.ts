@@ -11,6 +11,7 @@ import { handleCheck } from './handle-check.ts';
 import { handleDel } from './handle-del.ts';
 import { handleGc } from './handle-gc.ts';
 import type { KeyedLock } from './keyed-lock.ts';
+import { reportRefusal } from './report-refusal.ts';
 
 /** Requests under way at once. A node has a few hundred pods, and a runtime asks for each once at a time. */
 const REQUEST_COUNT_MAX = 1024;
@@ -42,7 +43,11 @@ export function createCniHandler(context: AgentContext, options: CniHandlerOptio
   const dispatch = (request: CniRequest): Promise<CniReply> => {
     switch (request.command) {
       case 'ADD':
-        return forPod(request, () => handleAdd(context, options, request));
+        return forPod(request, async () => {
+          const reply = await handleAdd(context, options, request);
+          reportRefusal(context, request, reply);
+          return reply;
+        });
       case 'DEL':
         options.pool.giveUp(request.sandbox);
         return forPod(request, () => handleDel(context, request));

@@ -50,6 +50,8 @@ export interface World {
   status(): NodeNetworkStatus | undefined;
   /** How often the agent has asked for the status to be written. */
   statusWriteCount(): number;
+  /** Events on pods, as `pod reason: message`. */
+  events(): readonly string[];
   takeApiDown(ms: number): void;
   /** Lets so much virtual time pass. */
   wait(ms: number): Promise<void>;
@@ -187,6 +189,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     },
     status: () => cluster.admin.nodeNetwork(NODE)?.status,
     statusWriteCount: () => statusWriteCount,
+    events: () =>
+      cluster.admin.events().map(({ about, reason, message }) => `${about.name} ${reason}: ${message}`),
     takeApiDown: (ms) => cluster.admin.takeDown(ms),
     wait: async (ms) => {
       await kernel.run({ untilMs: kernel.now() + ms, drain });
