@@ -1,49 +1,9 @@
-// A million hostile inputs, one in ten to the agent's socket, the rest to the plugin. `node bench/fuzz.ts [COUNT [FIRST_SEED]]`.
+// A million hostile inputs to the plugin and the agent's socket. `node bench/fuzz.ts [COUNT [FIRST_SEED]]`.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type FuzzFault, type FuzzReport, fuzzPlugin } from '../test/runtime/support/fuzz-plugin.ts';
-import { fuzzSocket } from '../test/runtime/support/fuzz-socket.ts';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 
-const INPUT_COUNT = 1_000_000;
-const SOCKET_PART = 0.1;
-/** Inputs between two lines of progress. */
-const ROUND_COUNT = 50_000;
-const SHOWN_FAULT_COUNT_MAX = 10;
-/** Characters: enough to see what went wrong; the seed makes the input again. */
-const SHOWN_LENGTH_MAX = 1000;
-
-type Fuzz = (first: number, count: number) => Promise<FuzzReport>;
-
-/** Runs the inputs in rounds; answers the faults. */
-async function run(name: string, fuzz: Fuzz, first: number, count: number): Promise<readonly FuzzFault[]> {
-  const faults: FuzzFault[] = [];
-  const ends = new Map<string, number>();
-  const begun = performance.now();
-  for (let done = 0; done < count; done += ROUND_COUNT) {
-    const report = await fuzz(first + done, Math.min(ROUND_COUNT, count - done));
-    faults.push(...report.faults);
-    for (const [end, times] of Object.entries(report.ends)) ends.set(end, (ends.get(end) ?? 0) + times);
-    console.log(`  ${name}: ${Math.min(done + ROUND_COUNT, count)} inputs, ${faults.length} faults`);
-  }
-  const perInput = (((performance.now() - begun) * 1000) / count).toFixed(0);
-  console.log(`  ${name}: ${perInput} microseconds an input; ends:`);
-  for (const [end, times] of [...ends].sort(([, a], [, b]) => b - a)) console.log(`    ${times}\t${end}`);
-  return faults;
-}
-
-const count = Number(process.argv[2] ?? INPUT_COUNT);
-const first = Number(process.argv[3] ?? 1);
-const socketCount = Math.round(count * SOCKET_PART);
-console.log(`fuzzing with ${count} inputs, seeds from ${first}`);
-const directory = mkdtempSync(join(tmpdir(), 'eniwhere-fuzz-'));
-const faults = [
-  ...(await run('plugin', fuzzPlugin, first, count - socketCount)),
-  ...(await run('socket', (from, n) => fuzzSocket(directory, from, n), first, socketCount)),
-];
-rmSync(directory, { recursive: true });
-for (const { seed, what } of faults.slice(0, SHOWN_FAULT_COUNT_MAX)) {
-  console.error(`seed ${seed}: ${what.slice(0, SHOWN_LENGTH_MAX)}`);
-}
-process.exitCode = faults.length === 0 ? 0 : 1;
+// The fuzzers belong to the tests, which run fewer inputs.
+const main = fileURLToPath(new URL('../test/runtime/fuzz-process.ts', import.meta.url));
+const { status } = spawnSync(process.execPath, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+process.exitCode = status ?? 1;
