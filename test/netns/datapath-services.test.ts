@@ -1,7 +1,7 @@
 // Services on a node of ours: kube-proxy's rules replayed, each way of a request, the address the far end sees, and the way of the reply.
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { iptablesMode, nftablesMode, type ReplayedService, SERVICE_PORT } from './datapath-kube-proxy.ts';
 import {
@@ -19,6 +19,7 @@ import {
   POD_PORT,
   SECONDARY_ENI,
   VPC_HOST,
+  whyNoIptables,
 } from './datapath-support.ts';
 import { type TestNamespace, whyNoKernel } from './linux-support.ts';
 
@@ -69,11 +70,6 @@ const modes: readonly Mode[] = [
     },
   },
 ];
-
-function whyNoIptables(): string | false {
-  const { status } = spawnSync('unshare', ['--net', 'iptables-restore', '--version']);
-  return status === 0 ? false : 'the program iptables-restore is missing: apt-get install iptables';
-}
 
 interface Visit {
   readonly title: string;

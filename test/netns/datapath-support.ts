@@ -1,5 +1,6 @@
 // A node wired by the Linux adapter, in a VPC that checks sources as EC2 does and lets replies come back only the way their requests went.
 
+import { spawnSync } from 'node:child_process';
 import { createLinuxStacks } from '../../src/adapters/linux/linux-stacks.ts';
 import { createNamespaceSockets } from '../../src/adapters/linux/namespace-sockets.ts';
 import { ip } from '../../src/domain/address/testing.ts';
@@ -223,3 +224,9 @@ function takeCounters(vpc: TestNamespace): Readonly<Record<string, number>> {
 }
 
 export const NOTHING_DROPPED = { foreign_source: 0, other_way: 0 };
+
+/** Why iptables rules cannot be written here, or false. */
+export function whyNoIptables(): string | false {
+  const { status } = spawnSync('unshare', ['--net', 'iptables-restore', '--version']);
+  return status === 0 ? false : 'the program iptables-restore is missing: apt-get install iptables';
+}

@@ -3,17 +3,25 @@
 import type { Subscription } from '../../ports/cluster.ts';
 import type { NetworkStack, StackOutcome } from '../../ports/network-stack.ts';
 import { done } from '../../ports/outcome.ts';
+import type { AwsCniReport } from './aws-cni-leftovers.ts';
 import { type ChangeWatch, createChangeWatch } from './change-watch.ts';
 import { createTurns } from './turns.ts';
 import { startWorker, type WorkerClient } from './worker-client.ts';
 import type { StackAddress, StackOperation, StackOperations } from './worker-messages.ts';
+
+export interface LinuxStack extends NetworkStack {
+  /** What the AWS VPC CNI left on the host, in sentences. `vethPrefix` is that of its pods' links. Changes nothing. */
+  findAwsCniLeftovers(vethPrefix: string): Promise<StackOutcome<AwsCniReport>>;
+  /** Removes it, and answers what it removed. What pods of the AWS CNI that still run need is kept. */
+  removeAwsCniLeftovers(vethPrefix: string): Promise<StackOutcome<AwsCniReport>>;
+}
 
 export interface LinuxStacks {
   /**
    * The stack of the host namespace at `netnsPath` (`/proc/1/ns/net`, `/var/run/netns/NAME`). The path is opened at the
    * first request, which fails when it is no network namespace.
    */
-  open(request: { readonly netnsPath: string }): NetworkStack;
+  open(request: { readonly netnsPath: string }): LinuxStack;
   /** Closes the stacks and ends the Workers. */
   close(): Promise<void>;
 }
@@ -34,7 +42,7 @@ export function createLinuxStacks(): LinuxStacks {
   const wiring = startWorker('stack-worker');
   const upkeep = startWorker('stack-worker');
   const watch = createChangeWatch();
-  const stacks: NetworkStack[] = [];
+  const stacks: LinuxStack[] = [];
   return {
     open: ({ netnsPath }) => {
       const opened = openStack({ wiring, upkeep, watch, stack: { stackId: stacks.length, netnsPath } });
@@ -48,7 +56,7 @@ export function createLinuxStacks(): LinuxStacks {
   };
 }
 
-function openStack({ stack, wiring, upkeep, watch }: StackParts): NetworkStack {
+function openStack({ stack, wiring, upkeep, watch }: StackParts): LinuxStack {
   // Two Workers must not make and unmake one link at once.
   const inTurn = createTurns();
   const subscriptions = new Set<Subscription>();
@@ -67,6 +75,8 @@ function openStack({ stack, wiring, upkeep, watch }: StackParts): NetworkStack {
     unwirePod: (pod) => inTurn(pod.hostLink, async () => withoutValue(await ask(upkeep, 'unwirePod', pod))),
     inspectPod: (pod) => ask(wiring, 'inspectPod', pod),
     listPodLinks: (vethPrefix) => ask(wiring, 'listPodLinks', vethPrefix),
+    findAwsCniLeftovers: (vethPrefix) => ask(upkeep, 'reportAwsCni', vethPrefix),
+    removeAwsCniLeftovers: (vethPrefix) => ask(upkeep, 'cleanAwsCni', vethPrefix),
     onChange: (notify) => {
       const subscription = watch.subscribe(stack, notify);
       subscriptions.add(subscription);

@@ -7,6 +7,8 @@ const LIBRARY = 'libnftables.so.1';
 const NFT_CTX_DEFAULT = 0;
 /** Leaves counters and timeouts out of listings, so that equal tables are listed equally. */
 const NFT_CTX_OUTPUT_STATELESS = 1 << 2;
+/** Adds to each object the handle by which it is deleted. */
+const NFT_CTX_OUTPUT_HANDLE = 1 << 3;
 
 type Context = object;
 
@@ -52,13 +54,16 @@ function loadLibrary(): Libnftables {
 }
 
 /** What libnftables said of `commands`: its listing, or its error text. */
-function run(commands: string): { readonly accepted: boolean; readonly text: string } {
+function run(
+  commands: string,
+  outputFlags = NFT_CTX_OUTPUT_STATELESS,
+): { readonly accepted: boolean; readonly text: string } {
   const nft = library();
   // A context that is kept slows down and leaks; a fresh one costs microseconds.
   const context = nft.createContext(NFT_CTX_DEFAULT);
   if (context === null) throw new KernelRefusal('nft', 'ENOMEM', 'libnftables gave no context');
   try {
-    nft.setOutputFlags(context, NFT_CTX_OUTPUT_STATELESS);
+    nft.setOutputFlags(context, outputFlags);
     nft.bufferOutput(context);
     nft.bufferError(context);
     const accepted = nft.run(context, commands) === 0;
@@ -81,6 +86,13 @@ export function listInetTable(table: string): string | undefined {
   if (accepted) return text;
   if (errnoIn(text) === 'ENOENT') return undefined;
   throw new KernelRefusal(`nft list table inet ${table}`, errnoIn(text), text.trim());
+}
+
+/** All tables of family ip, among them those of iptables-nft, with handles. */
+export function listIpRuleset(): string {
+  const { accepted, text } = run('list ruleset ip\n', NFT_CTX_OUTPUT_STATELESS | NFT_CTX_OUTPUT_HANDLE);
+  if (accepted) return text;
+  throw new KernelRefusal('nft list ruleset ip', errnoIn(text), text.trim());
 }
 
 /** Replaces the `inet` table by `content` (`table inet NAME { ... }`) in one transaction, whether it was there or not. */

@@ -3,6 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../domain/result.ts';
 import { applyHost } from './apply-host.ts';
+import { cleanAwsCni, reportAwsCni } from './aws-cni-leftovers.ts';
 import { closeHostNamespace, type HostNamespace, openHostNamespace } from './host-namespace.ts';
 import { inspectPod, listPodLinks } from './inspect-pod.ts';
 import { outcomeOf } from './kernel-refusal.ts';
@@ -49,6 +50,10 @@ function perform(request: StackRequest): unknown {
       return inspectPod(hostOf(request.stack), request.input);
     case 'listPodLinks':
       return listPodLinks(hostOf(request.stack), request.input);
+    case 'reportAwsCni':
+      return reportAwsCni(hostOf(request.stack), request.input);
+    case 'cleanAwsCni':
+      return cleanAwsCni(hostOf(request.stack), request.input);
     case 'closeStack':
       closeStack(request.stack.stackId);
       return null;

@@ -5,6 +5,7 @@ import type { HostDatapath } from '../../domain/datapath/host-datapath.ts';
 import type { PodDatapath } from '../../domain/datapath/pod-datapath.ts';
 import type { LinkView, PodLinkView } from '../../ports/network-stack.ts';
 import type { Outcome } from '../../ports/outcome.ts';
+import type { AwsCniReport } from './aws-cni-leftovers.ts';
 import type { KernelFailure } from './kernel-refusal.ts';
 
 export interface PodRemoval {
@@ -20,6 +21,8 @@ export interface StackOperations {
   readonly unwirePod: { readonly input: PodRemoval; readonly output: null };
   readonly inspectPod: { readonly input: PodDatapath; readonly output: readonly string[] };
   readonly listPodLinks: { readonly input: string; readonly output: readonly PodLinkView[] };
+  readonly reportAwsCni: { readonly input: string; readonly output: AwsCniReport };
+  readonly cleanAwsCni: { readonly input: string; readonly output: AwsCniReport };
   /** Lets go of the namespace. */
   readonly closeStack: { readonly input: null; readonly output: null };
 }
