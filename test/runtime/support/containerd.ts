@@ -2,8 +2,18 @@
 
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { IMAGE, makeBusyboxImage } from './busybox-image.ts';
 import { eventually } from './eventually.ts';
@@ -13,6 +23,7 @@ import { buildTool } from './runtime-programs.ts';
 const run = promisify(execFile);
 const READY_MS = 30_000;
 const CALL_MS = 60_000;
+const GONE_MS = 10_000;
 
 /** Plugins behind ours in the list, and `loopback`, which containerd runs by itself. */
 const DEBIAN_PLUGINS = ['portmap', 'bandwidth', 'tuning', 'loopback'];
@@ -86,7 +97,9 @@ export async function makeContainerd(node: TestNode, options: ContainerdOptions)
     powerOff: async () => {
       await stop('SIGKILL');
       killShims(paths.socket);
+      removeShimSockets(paths.state);
       unmountAllBelow(paths.state);
+      await removeCgroups(node);
       rmSync(paths.state, { recursive: true, force: true });
     },
   };
@@ -173,7 +186,7 @@ function podCalls(
           host_port: Number(hostPort),
           container_port: containerPort,
         })),
-        linux: {},
+        linux: { cgroup_parent: cgroupOf(node) },
       });
       const id = await crictl('runp', path);
       podFiles.set(id, path);
@@ -233,6 +246,27 @@ function killShims(socket: string): void {
   for (const shim of stdout.split('\n').filter((line) => line !== '')) {
     const children = readFileSync(`/proc/${shim}/task/${shim}/children`, 'utf8').trim().split(' ');
     for (const pid of [shim, ...children]) if (pid !== '') process.kill(Number(pid), 'SIGKILL');
+  }
+}
+
+/** All pods' cgroups are below it. */
+const cgroupOf = (node: TestNode): string => `/${basename(node.directory)}`;
+
+/** A cgroup can go when the last of its processes has ended. */
+async function removeCgroups(node: TestNode): Promise<void> {
+  const tops = globSync([`/sys/fs/cgroup/*${cgroupOf(node)}`, `/sys/fs/cgroup${cgroupOf(node)}`]);
+  const remove = ['-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';'];
+  await eventually('the cgroups are gone', GONE_MS, () => {
+    const left = tops.filter((path) => existsSync(path));
+    for (const path of left) spawnSync('find', [path, ...remove]);
+    return left.length === 0 ? true : undefined;
+  });
+}
+
+/** They lie outside the state directory; each shim's file says where. */
+function removeShimSockets(state: string): void {
+  for (const file of globSync(`${state}/io.containerd.runtime.v2.task/k8s.io/*/address`)) {
+    rmSync(readFileSync(file, 'utf8').replace('unix://', ''), { force: true });
   }
 }
 
