@@ -48,8 +48,10 @@ export interface WireOptions {
   readonly itemsPerPageMax?: number;
 }
 
+export const REGION = 'eu-central-1';
+
 export const adapterFor = (endpoint: string, requestTimeoutMs = 5000): Ec2 =>
-  createAwsEc2({ version: '0.0.0-test', region: 'eu-central-1', endpoint, requestTimeoutMs });
+  createAwsEc2({ version: '0.0.0-test', region: REGION, endpoint, requestTimeoutMs });
 
 /** `profile` is read at every call, so a test may change it. The server ends when the test's work does. */
 export async function createWireWorld({

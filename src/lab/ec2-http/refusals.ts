@@ -20,4 +20,5 @@ export const unsupported = (message: string): Refusal => refuse('UnsupportedOper
 export const unknownAction = (action: string): Refusal =>
   refuse('InvalidAction', `The action '${action}' is not valid for the simulated EC2`);
 
-export const badToken = (): Refusal => refuse('InvalidNextToken', 'The specified NextToken is not valid.');
+export const badToken = (): Refusal =>
+  refuse('InvalidPaginationToken', 'The specified pagination token is not valid or is expired.');
