@@ -178,8 +178,8 @@ function createCheckers({ truth, vpc, account }: CheckerParts): {
   choices: ChoiceModel;
   liveness: LivenessChecker;
 } {
-  const selection = createSelectionChecker(truth);
-  const choices = createChoiceModel(vpc.podSubnets, (choice) => selection.onChoice(choice));
+  const choices = createChoiceModel(vpc.podSubnets, truth.now);
+  const selection = createSelectionChecker(truth, choices);
   const liveness = createLivenessChecker({ world: truth, choiceOf: (node) => choices.subnetOf(node) });
   const counter: Checker = {
     onAdded: () => {
