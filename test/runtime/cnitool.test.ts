@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { eventually } from './support/eventually.ts';
@@ -134,6 +134,8 @@ test('status succeeds while the agent serves, and fails with its reason while it
   const down = tool('status', 'cart', netns);
   assert.equal(down.status, 1);
   assert.match(down.stderr, /the eniwhere agent cannot be reached/);
+  // A node that has never known an address.
+  rmSync(node.journalPath);
   node.unpublish();
   await node.startAgent().listening;
   const starting = tool('status', 'cart', netns);

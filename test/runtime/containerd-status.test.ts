@@ -1,6 +1,7 @@
 // A runtime that speaks CNI 1.1 and calls STATUS: containerd 2, built from its Go module. Debian's does not.
 
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { type Containerd, makeContainerd } from './support/containerd.ts';
 import { makeNode, type TestNode } from './support/node.ts';
@@ -39,6 +40,8 @@ test('the node is not ready while the agent is down or knows no addresses, and r
   const down = await containerd.condition('NetworkReady');
   assert.equal(down.status, false);
   assert.match(down.message, /the eniwhere agent cannot be reached/);
+  // A node that has never known an address.
+  rmSync(node.journalPath);
   node.unpublish();
   await node.startAgent().listening;
   const starting = await containerd.condition('NetworkReady');

@@ -89,24 +89,42 @@ test('an agent that loses the API goes on: ADD and DEL work with the addresses g
   assert.match(addressOf(await callPlugin(node, 'ADD', sandbox('again'))), /^10\.1\.0\./);
 });
 
-test('an agent that starts without the API leaves running pods alone, serves DEL, and all else once it is back [RST-1]', {
+test('an agent that starts without the API keeps running pods, and serves DEL at once and ADD soon, from what was granted [RST-1] [IP-1]', {
   skip,
 }, async () => {
   const [first, second] = [sandbox('first'), sandbox('second')];
-  const address = addressOf(await callPlugin(node, 'ADD', first));
+  addressOf(await callPlugin(node, 'ADD', first));
+  const kept = addressOf(await callPlugin(node, 'ADD', second));
   await node.agent().kill();
   node.unpublish();
-  await node.startAgent().listening;
+  const agent = node.startAgent();
+  await agent.listening;
   await eventually('the journal is read', 5000, async () =>
     (await held())['first'] === undefined ? undefined : true,
   );
   ping(first);
   assert.equal((await callPlugin(node, 'DEL', first)).exitCode, 0);
   assert.deepEqual(namespaces.addresses('first'), []);
-  assert.deepEqual(await held(), {});
-  assert.deepEqual((await node.describe()).cooling, [address]);
-  node.publish();
-  await node.agent().serving;
-  addressOf(await callPlugin(node, 'ADD', second));
   ping(second);
+  await agent.serving;
+  assert.deepEqual(await held(), { second: [kept] });
+  const others = [sandbox('third'), sandbox('fourth'), sandbox('fifth')];
+  const given: string[] = [];
+  for (const other of others) given.push(addressOf(await callPlugin(node, 'ADD', other)));
+  assert.deepEqual([...given, kept].sort(), node.granted, 'each of the granted ones once');
+  for (const other of others) ping(other);
+  const before = await held();
+  node.publish();
+  const used = [...given, kept].sort().join();
+  await eventually('the status tells the API what is used', 5000, () =>
+    node
+      .status()
+      ?.used.map(({ ip }) => ip)
+      .sort()
+      .join() === used
+      ? true
+      : undefined,
+  );
+  assert.deepEqual(await held(), before);
+  assert.equal((await callPlugin(node, 'DEL', second)).exitCode, 0);
 });

@@ -5,11 +5,12 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AgentSnapshot } from '../../../src/agent/start-agent.ts';
+import type { NodeNetworkStatus } from '../../../src/domain/ipam/node-network.ts';
 import { specEni } from '../../../src/domain/ipam/testing-node.ts';
 import { makeNamespace, type TestNamespace } from '../../netns/linux-support.ts';
 import { type AgentProcess, startAgentProcess } from './agent.ts';
 import type { AgentOptions } from './agent-options.ts';
-import { type PublishedSpec, writeJson } from './file-cluster.ts';
+import { type PublishedSpec, readJson, statusPath, writeJson } from './file-cluster.ts';
 import { NODE_ADDRESS, nodeSpec, podAddresses, PRIMARY_MAC } from './node-spec.ts';
 import { PLUGIN } from './skip.ts';
 
@@ -45,6 +46,8 @@ export interface TestNode {
   publish(): void;
   /** From now on the API cannot be reached. */
   unpublish(): void;
+  /** What the agent has written into the NodeNetwork last. */
+  status(): NodeNetworkStatus | undefined;
   /** Lines of the agent's log, of all its lives. */
   log(): readonly string[];
   close(): Promise<void>;
@@ -95,6 +98,7 @@ export async function makeNode(options: NodeOptions): Promise<TestNode> {
     describe: () => running().describe(),
     publish: () => writeJson(specPath, published),
     unpublish: () => rmSync(specPath, { force: true }),
+    status: () => readJson(statusPath(specPath)) as NodeNetworkStatus | undefined,
     log: () => readFileSync(logPath, 'utf8').trimEnd().split('\n'),
     close: async () => {
       await agent?.kill();
