@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { type CliContext, EXIT } from './context.ts';
+import { addIamPolicy } from './iam-policy.ts';
 import { addLabRun } from './lab-run.ts';
 import { addLabUp } from './lab-up.ts';
 
@@ -40,5 +41,6 @@ Examples:
     );
   addLabRun(lab, context, end);
   addLabUp(lab, context, end);
+  addIamPolicy(program, context);
   return program;
 }
