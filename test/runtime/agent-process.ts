@@ -12,6 +12,7 @@ import { startAgent } from '../../src/agent/start-agent.ts';
 import type { NodeName } from '../../src/domain/ids.ts';
 import type { AgentLine, AgentOptions } from './support/agent-options.ts';
 import { createFileCluster } from './support/file-cluster.ts';
+import { mortalPorts } from './support/mortal.ts';
 
 const options = JSON.parse(process.argv[2] ?? '') as AgentOptions;
 const nodeName = options.nodeName as NodeName;
@@ -19,18 +20,22 @@ const tell = (line: AgentLine): void => {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 };
 
+const mortal = mortalPorts(options.death);
 const stacks = createLinuxStacks();
 const agent = await startAgent({
   nodeName,
   cluster: createFileCluster(options.specPath, nodeName),
-  stack: stacks.open({ netnsPath: options.netnsPath }),
-  journal: createFileJournal(options.journalPath),
+  stack: mortal.stack(stacks.open({ netnsPath: options.netnsPath })),
+  journal: mortal.journal(createFileJournal(options.journalPath)),
   clock: systemClock,
   random: systemRandom,
   log: createLog({ level: 'info', fields: { pid: process.pid }, fd: 2 }),
   addWaitMs: options.addWaitMs,
 });
-await serveAgentSocket(options.socketPath, (request) => agent.handleCni(request));
+await serveAgentSocket(
+  options.socketPath,
+  mortal.handle((request) => agent.handleCni(request)),
+);
 tell({ kind: 'Listening' });
 
 const lines = createInterface({ input: process.stdin });

@@ -16,6 +16,7 @@ export interface AgentProcess {
   readonly listening: Promise<void>;
   /** Resolves once ADD can be served. */
   readonly serving: Promise<void>;
+  readonly ended: Promise<unknown>;
   describe(): Promise<AgentSnapshot>;
   /** SIGKILL, and its end. */
   kill(): Promise<void>;
@@ -48,6 +49,7 @@ export function startAgentProcess(options: AgentOptions, logPath: string): Agent
   return {
     listening: listening.promise,
     serving: serving.promise,
+    ended,
     describe: () => {
       const snapshot = new Promise<AgentSnapshot>((resolve) => asked.push(resolve));
       child.stdin.write('describe\n');

@@ -11,6 +11,7 @@ import { makeNamespace, type TestNamespace } from '../../netns/linux-support.ts'
 import { type AgentProcess, startAgentProcess } from './agent.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type PublishedSpec, readJson, statusPath, writeJson } from './file-cluster.ts';
+import type { Death } from './mortal.ts';
 import { NODE_ADDRESS, nodeSpec, podAddresses, PRIMARY_MAC } from './node-spec.ts';
 import { PLUGIN } from './skip.ts';
 
@@ -41,7 +42,7 @@ export interface TestNode {
   readonly granted: readonly string[];
   agent(): AgentProcess;
   /** Starts the agent; it need not listen yet when this returns. */
-  startAgent(): AgentProcess;
+  startAgent(death?: Death): AgentProcess;
   describe(): Promise<AgentSnapshot>;
   publish(): void;
   /** From now on the API cannot be reached. */
@@ -91,8 +92,8 @@ export async function makeNode(options: NodeOptions): Promise<TestNode> {
     journalPath: agentOptions.journalPath,
     granted,
     agent: running,
-    startAgent: () => {
-      agent = startAgentProcess(agentOptions, logPath);
+    startAgent: (death) => {
+      agent = startAgentProcess({ ...agentOptions, ...(death !== undefined && { death }) }, logPath);
       return agent;
     },
     describe: () => running().describe(),
