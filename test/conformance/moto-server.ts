@@ -1,6 +1,6 @@
-// moto, an EC2 that others wrote: installed from PyPI into a cache outside the tree, and run on a local port.
+// moto, an EC2 that others wrote, and boto3, the client that the AWS command-line tools are made of: installed from PyPI into a cache outside the tree, and run on a local port.
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ const HOME = join(CACHE, 'moto-5.2.5');
 const COMPLETE = join(HOME, 'complete');
 const START_MS = 60_000;
 const INSTALL_MS = 300_000;
+const SCRIPT_MS = 60_000;
 
 export interface MotoServer {
   readonly url: string;
@@ -45,18 +46,38 @@ function install(): void {
   writeFileSync(COMPLETE, REQUIREMENT);
 }
 
-/** Installs moto when it is not there yet (half a minute), and starts it. */
-export async function startMoto(): Promise<MotoServer> {
+interface Python {
+  readonly program: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** A Python that finds moto, and boto3 with it; installs them when they are not there yet (half a minute). */
+function installedPython(): Python {
   install();
-  const inVenv = join(HOME, 'venv/bin/python');
-  const child = spawn(
-    existsSync(join(HOME, 'packages')) ? 'python3' : inVenv,
-    ['-m', 'moto.server', '--host', '127.0.0.1', '--port', '0'],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, PYTHONPATH: join(HOME, 'packages') },
-    },
-  );
+  const packages = join(HOME, 'packages');
+  return {
+    program: existsSync(packages) ? 'python3' : join(HOME, 'venv/bin/python'),
+    env: { ...process.env, PYTHONPATH: packages },
+  };
+}
+
+/** Runs a Python script that may use boto3. Resolves with what it printed; rejects with what it complained of. */
+export function runPython(script: string, args: readonly string[]): Promise<string> {
+  const { program, env } = installedPython();
+  return new Promise((resolve, reject) => {
+    execFile(program, ['-c', script, ...args], { env, timeout: SCRIPT_MS }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${error.message}\n${stderr}`));
+    });
+  });
+}
+
+export async function startMoto(): Promise<MotoServer> {
+  const { program, env } = installedPython();
+  const child = spawn(program, ['-m', 'moto.server', '--host', '127.0.0.1', '--port', '0'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env,
+  });
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
   });
