@@ -46,6 +46,8 @@ export interface WireWorld extends SmallAccount {
 export interface WireOptions {
   readonly profile?: Partial<Ec2Profile>;
   readonly itemsPerPageMax?: number;
+  /** Something between the simulated EC2 and the wire. */
+  readonly through?: (ec2: Ec2) => Ec2;
 }
 
 export const REGION = 'eu-central-1';
@@ -57,6 +59,7 @@ export const adapterFor = (endpoint: string, requestTimeoutMs = 5000): Ec2 =>
 export async function createWireWorld({
   profile = {},
   itemsPerPageMax,
+  through = (ec2) => ec2,
 }: WireOptions = {}): Promise<WireWorld> {
   const sim = createSimEc2({
     clock: systemClock,
@@ -65,7 +68,7 @@ export async function createWireWorld({
   });
   const account = createSmallAccount(sim);
   const server = await serveEc2Http({
-    ec2: sim.client({ name: 'wire' }),
+    ec2: through(sim.client({ name: 'wire' })),
     truth: sim.truth,
     ...(itemsPerPageMax === undefined ? {} : { itemsPerPageMax }),
   });
