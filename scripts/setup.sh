@@ -43,6 +43,8 @@ has_file() { # has_file GLOB...: is there a file that one of the globs names?
   compgen -G "$1" >/dev/null || { shift && [ $# -gt 0 ] && has_file "$@"; }
 }
 
+can_install_from_pypi() { python3 -c 'import ensurepip' 2>/dev/null || python3 -m pip --version >/dev/null 2>&1; }
+
 has_program() { command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
 
 missing_packages() {
@@ -57,6 +59,8 @@ missing_packages() {
   has_program runc || echo runc
   has_program iptables || echo iptables
   has_program busybox || echo busybox-static
+  # The other EC2 that ours is compared with comes from PyPI.
+  can_install_from_pypi || echo python3-venv
 }
 
 install_debian() {

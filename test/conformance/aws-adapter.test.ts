@@ -5,10 +5,12 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import type { AttachmentId, InstanceId, VpcId } from '../../src/domain/ids.ts';
+import { createAwsEc2 } from '../../src/adapters/aws/create-aws-ec2.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
 import { must } from '../../src/lab/ec2/testing.ts';
 import { ec2Contract } from '../../src/ports/ec2.contract.ts';
 import type { CreateEniRequest, Ec2Outcome } from '../../src/ports/ec2.ts';
-import { adapterFor, createWireWorld, type WireOptions, type WireWorld } from './aws-support.ts';
+import { adapterFor, createWireWorld, REGION, type WireOptions, type WireWorld } from './aws-support.ts';
 
 ec2Contract('AWS adapter over HTTP', () => createWireWorld());
 
@@ -142,6 +144,7 @@ async function withServer(listener: RequestListener, work: (url: string) => Prom
   }
 }
 
+const IDLE_MS = 100;
 const NO_ATTACHMENT = { attachmentId: 'eni-attach-0123456789abcdef0' as AttachmentId };
 
 describe('AWS adapter: what is no EC2', () => {
@@ -174,6 +177,27 @@ describe('AWS adapter: what is no EC2', () => {
     );
     const outcome = await adapterFor(closed).detachNetworkInterface(NO_ATTACHMENT);
     assert.equal(failure(outcome), 'server-error ECONNREFUSED');
+  });
+
+  test('a connection is used again, but not once it has been idle', async () => {
+    const connections = new Set<unknown>();
+    await withServer(
+      (incoming, response) => {
+        connections.add(incoming.socket);
+        // Slower than the idle time: a call under way is not idle.
+        setTimeout(() => response.writeHead(200).end('<DescribeVpcsResponse/>'), 3 * IDLE_MS);
+      },
+      async (url) => {
+        const ec2 = createAwsEc2({ version: '0', region: REGION, endpoint: url, idleConnectionMs: IDLE_MS });
+        const describe = (): Promise<unknown> => ec2.describeVpcs(['vpc-0123456789abcdef0' as VpcId]);
+        assert.deepEqual(await describe(), { kind: 'ok', value: [] });
+        assert.deepEqual(await describe(), { kind: 'ok', value: [] });
+        assert.equal(connections.size, 1);
+        await systemClock.sleep(5 * IDLE_MS, 'idle');
+        assert.deepEqual(await describe(), { kind: 'ok', value: [] });
+        assert.equal(connections.size, 2);
+      },
+    );
   });
 
   test('Eniwhere is named in the user agent', async () => {

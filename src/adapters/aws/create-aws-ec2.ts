@@ -15,11 +15,20 @@ export interface AwsEc2Options {
   /** From the first byte sent to the whole answer. Past it the outcome is unknown. */
   readonly requestTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
+  /** A connection that was unused for so long is not used again. */
+  readonly idleConnectionMs?: number;
 }
 
 /** EC2's own slow answers take a few seconds; a describe of many pages is many requests. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 3_000;
+/**
+ * Shorter than any server keeps an idle connection: a request that meets the server's closing is broken off, and its
+ * outcome is unknown, which costs a write far more than a new connection does.
+ */
+const IDLE_CONNECTION_MS = 4_000;
+/** More than the controller has calls under way: its workers and its read loop. */
+const CONNECTIONS_MAX = 50;
 
 /**
  * Credentials come by the SDK's default chain: environment, IRSA, Pod Identity, instance profile.
@@ -32,6 +41,11 @@ export function createAwsEc2(options: AwsEc2Options): Ec2 {
 
 function clientConfig(options: AwsEc2Options): EC2ClientConfig {
   const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+  const agent = {
+    keepAlive: true,
+    maxSockets: CONNECTIONS_MAX,
+    timeout: options.idleConnectionMs ?? IDLE_CONNECTION_MS,
+  };
   return {
     ...(options.region === undefined ? {} : { region: options.region }),
     ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
@@ -45,6 +59,8 @@ function clientConfig(options: AwsEc2Options): EC2ClientConfig {
       throwOnRequestTimeout: true,
       // An answer that stops half-way is past the request's timeout in the SDK's eyes, not past the socket's.
       socketTimeout: requestTimeout,
+      httpAgent: agent,
+      httpsAgent: agent,
     },
   };
 }
