@@ -180,6 +180,22 @@ describe('eniOrdinal', () => {
     assert.ok([...ordinals].every((ordinal) => ordinal >= 1 && ordinal <= 0x7f));
   });
 
+  it('gives every place of eight cards a mark and a table of its own, away from everybody else’s', () => {
+    const places = Array.from({ length: 127 }, (_, index) => ({
+      networkCardIndex: Math.floor(index / 16),
+      deviceIndex: index % 16,
+    }));
+    const marks = places.map(eniOrdinal);
+    assert.equal(new Set(marks).size, places.length);
+    const tables = marks.map(eniTable);
+    // kube-proxy, Calico, Cilium, the AWS CNI.
+    for (const others of [0x4000, 0x8000, 0xffff_0000, 0x0f00, 0x80]) {
+      assert.ok(marks.every((mark) => (mark & others) === 0));
+    }
+    // The kernel's own tables, the AWS CNI's per ENI and per branch ENI on small types, the EC2 network utilities'.
+    assert.ok(tables.every((table) => table > 1000 && table < 10_000));
+  });
+
   it('refuses a place that has no number', () => {
     assert.throws(() => eniOrdinal({ deviceIndex: 16, networkCardIndex: 0 }), /device index lies in/);
     assert.throws(() => eniOrdinal({ deviceIndex: 0, networkCardIndex: 8 }), /fits a mark/);
