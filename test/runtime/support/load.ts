@@ -135,14 +135,17 @@ function leave({ ledger }: CycleParts, pod: string, address: string): void {
   ledger.leftAt.set(address, Date.now());
 }
 
-/** Kills the agent again and again, a random while after it listens or serves, and starts it anew, until told to end. */
+/**
+ * Kills the agent again and again, a random while after it listens or serves, and starts it anew, until told to end: then
+ * the last one is left alive. Answers the schedule.
+ */
 export async function killRepeatedly(
   node: TestNode,
   random: SeededRandom,
   isOver: () => boolean,
 ): Promise<readonly string[]> {
   const schedule: string[] = [];
-  while (!isOver()) {
+  for (;;) {
     const agent = node.startAgent();
     // One in four dies while it starts, at the latest when it has read its journal.
     const whileStarting = chance(random, 0.25);
@@ -151,9 +154,8 @@ export async function killRepeatedly(
       ? drawBetween(random, { min: 0, max: 40 })
       : drawBetween(random, { min: 100, max: 300 });
     await sleep(ms);
-    if (isOver()) break;
+    if (isOver()) return schedule;
     await agent.kill();
     schedule.push(`${whileStarting ? 'starting' : 'serving'}+${ms}`);
   }
-  return schedule;
 }

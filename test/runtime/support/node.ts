@@ -104,7 +104,8 @@ export async function makeNode(options: NodeOptions): Promise<TestNode> {
     close: async () => {
       await agent?.kill();
       await Promise.all([host.remove(), outside.remove()]);
-      rmSync(directory, { recursive: true, force: true });
+      // KEEP=1 keeps the logs and the journal for people to look at.
+      if (process.env['KEEP'] === undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
   if (options.unpublished !== true) node.publish();
