@@ -113,7 +113,7 @@ function contender(
 async function bench(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'eniwhere-bench-'));
   const pod = await startHelper('unshare', ['--net', 'sh', '-c', 'echo ready; exec cat >/dev/null']);
-  const server = join(import.meta.dirname, 'support/serve-cni-node.ts');
+  const server = join(import.meta.dirname, 'support/cni-node-process.ts');
   const agent = await startHelper(process.execPath, [server, directory]);
   const dataDir = join(directory, 'ipam');
   const ipam = { type: 'host-local', ranges: [[{ subnet: '10.22.0.0/16' }]], dataDir };

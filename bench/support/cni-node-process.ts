@@ -1,4 +1,4 @@
-// The node's agent as a process of its own, as on a real node: `serve-cni-node.ts DIRECTORY`. Serves until its stdin ends.
+// The node's agent as a process of its own, as on a real node: `cni-node-process.ts DIRECTORY`. Serves until its stdin ends.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
