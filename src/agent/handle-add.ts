@@ -10,7 +10,7 @@ import type { AddRequest, CniReply } from '../protocol/agent-socket/cni-message.
 import { CNI_ERROR } from '../protocol/cni/cni-error.ts';
 import type { AgentContext } from './agent-context.ts';
 import { errorReply, resultOf, tryAgainLater } from './cni-replies.ts';
-import { describeStackOutcome } from './host-keeper.ts';
+import { describeStackOutcome } from './describe-stack-outcome.ts';
 import type { CommitResult } from './ledger-store.ts';
 import type { Pool, PoolChoice } from './pool.ts';
 import { releasePod } from './release-pod.ts';

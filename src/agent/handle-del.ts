@@ -8,7 +8,7 @@ import { CNI_ERROR } from '../protocol/cni/cni-error.ts';
 import { resultAddresses } from '../protocol/cni/cni-result.ts';
 import type { AgentContext } from './agent-context.ts';
 import { done, errorReply, tryAgainLater } from './cni-replies.ts';
-import { describeStackOutcome } from './host-keeper.ts';
+import { describeStackOutcome } from './describe-stack-outcome.ts';
 import { isAdopted, isHeldLink } from './recovery.ts';
 import { releasePod } from './release-pod.ts';
 

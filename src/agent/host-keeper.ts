@@ -4,8 +4,9 @@ import type { Ip } from '../domain/address/ip.ts';
 import { desiredHost } from '../domain/datapath/desired-host.ts';
 import type { EniId } from '../domain/ids.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
-import type { StackFailure, StackOutcome } from '../ports/network-stack.ts';
+import type { StackOutcome } from '../ports/network-stack.ts';
 import type { AgentContext } from './agent-context.ts';
+import { describeStackOutcome } from './describe-stack-outcome.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 /** Compared again at least this often, in case a notification was lost, milliseconds. */
@@ -21,7 +22,12 @@ export interface HostKeeper extends Worker {}
 /** `onRouted` is called whenever more, or other, addresses are routed than before. */
 export function createHostKeeper(context: AgentContext, onRouted: () => void): HostKeeper {
   const { clock, log, stack } = context;
-  const worker = createWorker({ clock, log, label: 'host datapath', run: () => keepHost(context, onRouted) });
+  const worker = createWorker({
+    clock,
+    log,
+    label: 'host datapath',
+    run: () => keepHost(context, onRouted),
+  });
   const subscription = stack.onChange(() => worker.wakeWithin(SETTLE_MS));
   return {
     ...worker,
@@ -74,10 +80,3 @@ function fail(
   context.log[level]('host datapath is not in place', { failure: context.shared.hostFailure });
   return RETRY_MS;
 }
-
-const describeFailure = ({ step, errno, message }: StackFailure): string =>
-  `${step}: ${errno === undefined ? message : `${errno}: ${message}`}`;
-
-/** The step that failed and the kernel's words, as one phrase. */
-export const describeStackOutcome = (outcome: Exclude<StackOutcome<unknown>, { kind: 'ok' }>): string =>
-  outcome.kind === 'failed' ? describeFailure(outcome.failure) : `its fate is unknown (${outcome.cause})`;

@@ -359,3 +359,21 @@ test("what other programs do to the host's routes and rules is repaired within a
   assert.deepEqual(world.host.host.rules, rules);
   assert.deepEqual([...world.host.host.nftTables.keys()], ['eniwhere']);
 });
+
+describe('what another program takes from a running pod', () => {
+  test('[CNI-1] its route and its link are put back; nothing is put back for a pod that is gone', async () => {
+    const world = await servingWorld(['10.1.0.4', '10.1.0.5']);
+    await world.add('a');
+    await world.add('b');
+    await world.del('b');
+    world.host.edit((host) => {
+      host.routes = host.routes.filter((route) => route.destination !== '10.1.0.4/32');
+      for (const link of host.links) if (link.name.startsWith('eni')) link.up = false;
+    });
+    await world.wait(1000);
+    assert.deepEqual(podRoutes(world), ['10.1.0.4/32']);
+    const links = world.host.host.links.filter(({ name }) => podLinks(world).includes(name));
+    assert.ok(links.length > 0 && links.every((link) => link.up));
+    assert.ok(world.marks.has('pod-repaired'));
+  });
+});

@@ -5,7 +5,7 @@ import type { Allocation, JournalRecord, Ledger } from '../domain/ipam/ledger.ts
 import { err, ok, type Result } from '../domain/result.ts';
 import type { PodLinkView } from '../ports/network-stack.ts';
 import type { AgentContext } from './agent-context.ts';
-import { describeStackOutcome } from './host-keeper.ts';
+import { describeStackOutcome } from './describe-stack-outcome.ts';
 
 /**
  * An allocation made from the kernel alone, for a pod that runs while the journal knows nothing: the journal is lost.

@@ -3,7 +3,7 @@
 import type { Allocation } from '../domain/ipam/ledger.ts';
 import { err, type Result } from '../domain/result.ts';
 import type { AgentContext } from './agent-context.ts';
-import { describeStackOutcome } from './host-keeper.ts';
+import { describeStackOutcome } from './describe-stack-outcome.ts';
 import { released } from './ledger-store.ts';
 
 /**

@@ -18,6 +18,7 @@ import { createKeyedLock } from './keyed-lock.ts';
 import { createLedgerStore } from './ledger-store.ts';
 import { createPool, type Pool } from './pool.ts';
 import { createReaper } from './reaper.ts';
+import { createPodRepairer } from './repair-pods.ts';
 import { createSpecFollower } from './spec-follower.ts';
 import { createStatusWriter, STATUS_BATCH_MS } from './status-writer.ts';
 import { createWorker, type Worker } from './worker.ts';
@@ -115,7 +116,10 @@ function assemble(deps: AgentDeps): Parts {
     pool.notify();
     status.wakeWithin(STATUS_BATCH_MS);
   };
-  const host = createHostKeeper(context, onProgress);
+  const host = createHostKeeper(context, () => {
+    onProgress();
+    podRepairer.wake();
+  });
   const spec = createSpecFollower(context, {
     onAccepted: () => {
       cooldowns.track();
@@ -130,6 +134,7 @@ function assemble(deps: AgentDeps): Parts {
     pool.notify();
     status.wakeWithin(STATUS_BATCH_MS);
   };
+  const podRepairer = createPodRepairer(context, lock);
   const reaper = createReaper(context, lock);
   const loader = createWorker({
     clock,
@@ -154,7 +159,7 @@ function assemble(deps: AgentDeps): Parts {
     pool,
     handler: createCniHandler(context, { pool, lock, addWaitMs: deps.addWaitMs ?? ADD_WAIT_MS }),
     loader,
-    workers: [loader, spec, host, status, reaper],
+    workers: [loader, spec, host, podRepairer, status, reaper],
     watch,
     serving,
     stopCooldowns: () => cooldowns.stop(),

@@ -18,9 +18,12 @@ function whyNoUserNamespace(): string | false {
   return tried.status === 0 ? false : `the kernel refuses user namespaces here: ${tried.stderr}`;
 }
 
-const namespaces = (): readonly string[] => {
+/** Every fabric has a router: by it one is told from the namespaces of whatever else runs on the machine. */
+const routers = (): readonly string[] => {
   try {
-    return readdirSync('/run/netns').sort();
+    return readdirSync('/run/netns')
+      .filter((name) => name.endsWith('-vpc-router'))
+      .sort();
   } catch {
     return [];
   }
@@ -31,7 +34,7 @@ describe('the fabric in a user namespace', { skip: whyNoUserNamespace() }, () =>
     test(`${file} passes, skips nothing, and shows nothing outside`, () => {
       const path = fileURLToPath(new URL(`${file}.test.ts`, import.meta.url));
       const [program = '', ...values] = UNSHARE;
-      const before = namespaces();
+      const before = routers();
       // NODE_TEST_CONTEXT would make the inner runner report to the outer one in its own binary form.
       const { NODE_TEST_CONTEXT: _, ...env } = process.env;
       const ran = spawnSync(program, [...values, process.execPath, '--test', '--test-reporter=tap', path], {
@@ -41,7 +44,7 @@ describe('the fabric in a user namespace', { skip: whyNoUserNamespace() }, () =>
       assert.equal(ran.status, 0, ran.stdout + ran.stderr);
       assert.match(ran.stdout, /^# pass [1-9]/m);
       assert.match(ran.stdout, /^# skipped 0$/m);
-      assert.deepEqual(namespaces(), before);
+      assert.deepEqual(routers(), before);
     });
   }
 });

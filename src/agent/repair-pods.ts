@@ -1,0 +1,68 @@
+// Gives pods back what other programs took from them on the host: their links up, and their routes.
+
+import { desiredHost } from '../domain/datapath/desired-host.ts';
+import { type Allocation, allocationOf } from '../domain/ipam/ledger.ts';
+import type { LinkView, PodLinkView } from '../ports/network-stack.ts';
+import { type AgentContext, notServing } from './agent-context.ts';
+import { describeStackOutcome } from './describe-stack-outcome.ts';
+import type { KeyedLock } from './keyed-lock.ts';
+import { createWorker, type Worker } from './worker.ts';
+
+/** Compared again at least this often, in case a notification was lost, milliseconds. */
+const RESYNC_MS = 30_000;
+const RETRY_MS = 1000;
+
+/**
+ * A loop beside the host's, so that a pod at which somebody works holds up nobody else. Each pod is repaired under its
+ * lock: a DEL between the look and the repair would otherwise leave a route behind, and send what is meant for the
+ * address' next holder to the wrong pod. To be woken when the host's datapath has been looked at.
+ */
+export function createPodRepairer(context: AgentContext, lock: KeyedLock): Worker {
+  const { clock, log, stack } = context;
+  const run = async (): Promise<number | undefined> => {
+    const vethPrefix = context.shared.accepted?.spec.settings.vethPrefix;
+    if (vethPrefix === undefined || notServing(context) !== undefined) return undefined;
+    const links = await stack.listLinks();
+    const views = await stack.listPodLinks(vethPrefix);
+    if (links.kind !== 'ok' || views.kind !== 'ok') return RETRY_MS;
+    const harmed = [...context.store.ledger().allocations.values()].filter((pod) =>
+      isHarmed(pod, links.value, views.value),
+    );
+    let wholly = true;
+    for (const pod of harmed) wholly = (await lock(pod.pod, () => repair(context, pod))) && wholly;
+    return wholly ? RESYNC_MS : RETRY_MS;
+  };
+  return createWorker({ clock, log, label: 'pod repair', run });
+}
+
+/** A pod without a link is no matter of repair: it is not wired yet, or gone. */
+function isHarmed(pod: Allocation, links: readonly LinkView[], views: readonly PodLinkView[]): boolean {
+  const link = links.find(({ name }) => name === pod.hostLink);
+  if (link === undefined) return false;
+  const routed = new Set(views.find(({ hostLink }) => hostLink === pod.hostLink)?.addresses);
+  return !link.up || pod.addresses.some((ip) => !routed.has(ip));
+}
+
+/** False: it could not be done, and was logged. */
+async function repair(context: AgentContext, pod: Allocation): Promise<boolean> {
+  const { store, stack, shared, log } = context;
+  const { hostLink, addresses } = pod;
+  if (shared.accepted === undefined || allocationOf(store.ledger(), pod.sandbox) !== pod) return true;
+  const links = await stack.listLinks();
+  if (links.kind !== 'ok') return false;
+  const pods = [{ hostLink, addresses }];
+  const { host } = desiredHost({ spec: shared.accepted.spec, links: links.value, pods });
+  const applied = await stack.applyHost(host);
+  if (applied.kind !== 'ok') {
+    log.warn('a pod is not repaired yet', { pod: pod.pod, failure: describeStackOutcome(applied) });
+    return false;
+  }
+  if (applied.value.length > 0) {
+    log.mark('pod-repaired');
+    log.warn('another program took from a pod what it needs; it is put back', {
+      pod: pod.pod,
+      changes: applied.value,
+    });
+  }
+  return true;
+}
