@@ -292,3 +292,16 @@ describe('a pod that cannot be served', () => {
     assert.match(world.events()[0] ?? '', /^a PodNotWired: .*addVeth: ENOBUFS.*agent on node n0/);
   });
 });
+
+describe('one container id under two pod names, which only a broken runtime asks for', () => {
+  test('is refused until a DEL has come', async () => {
+    const world = await servingWorld(['10.1.0.4', '10.1.0.5']);
+    await world.add('c1', 'a');
+    assert.match(
+      errorIn(await world.add('c1', 'b')).text,
+      /another pod's sandbox: container c1 is pod shop\/a's/,
+    );
+    await world.del('c1', 'b');
+    assert.equal((await world.add('c1', 'b')).kind, 'Result');
+  });
+});

@@ -81,10 +81,13 @@ interface SandboxRequest {
   readonly pod?: PodIdentity | undefined;
 }
 
-/** The pod, as the request or else the ledger names it: old and new sandbox of a pod share its host link. */
+/**
+ * The pod that holds the sandbox, or else the one that the request names: old and new sandbox of a pod share its host
+ * link, and requests for one sandbox must not pass each other, whatever pod they name.
+ */
 function lockKey({ store }: AgentContext, { sandbox, pod }: SandboxRequest): string {
-  if (pod !== undefined) return podKey(pod.namespace, pod.name);
-  return allocationOf(store.ledger(), sandbox)?.pod ?? sandboxId(sandbox);
+  const named = pod === undefined ? undefined : podKey(pod.namespace, pod.name);
+  return allocationOf(store.ledger(), sandbox)?.pod ?? named ?? sandboxId(sandbox);
 }
 
 /** Error 50 only while ADD cannot be served at all, never for want of addresses: the runtime makes it a NotReady node. */

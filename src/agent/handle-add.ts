@@ -3,7 +3,7 @@
 import { desiredPod } from '../domain/datapath/desired-pod.ts';
 import type { PodDatapath } from '../domain/datapath/pod-datapath.ts';
 import { podKey } from '../domain/ids.ts';
-import { type Allocation, sandboxId } from '../domain/ipam/ledger.ts';
+import { type Allocation, allocationOf, sandboxId } from '../domain/ipam/ledger.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
 import { ok } from '../domain/result.ts';
 import type { AddRequest, CniReply } from '../protocol/agent-socket/cni-message.ts';
@@ -27,9 +27,14 @@ export async function handleAdd(
   { pool, addWaitMs }: AddOptions,
   request: AddRequest,
 ): Promise<CniReply> {
+  const pod = podKey(request.pod.namespace, request.pod.name);
+  const holder = allocationOf(context.store.ledger(), request.sandbox)?.pod;
+  if (holder !== undefined && holder !== pod) {
+    const details = `container ${request.sandbox.containerId} is pod ${holder}'s; a DEL has to come first`;
+    return errorReply(CNI_ERROR.invalidEnvironment, `pod ${pod} cannot have another pod's sandbox`, details);
+  }
   const stale = await removeOldSandboxes(context, request);
   if (stale !== undefined) return stale;
-  const pod = podKey(request.pod.namespace, request.pod.name);
   const taken = await pool.take({
     sandbox: request.sandbox,
     waitMs: addWaitMs,

@@ -59,6 +59,15 @@ describe('the plugin', () => {
     assert.match(sent[0]?.body ?? '', /"command":"ADD".*"name":"cart-0"/);
   });
 
+  for (const body of ['', '{"kind":"Res']) {
+    test(`says "try again later" when the agent dies in the middle of its answer, after ${body.length} bytes`, async () => {
+      const { output } = await run({ outcome: { kind: 'Answered', status: 200, body } });
+      const error = JSON.parse(output.stdout) as { readonly code: number; readonly details: string };
+      assert.equal(error.code, 11);
+      assert.match(error.details, /\/run\/test\.sock took ADD, and the agent ended/);
+    });
+  }
+
   test('prints nothing for DEL', async () => {
     assert.deepEqual((await run({ env: { CNI_COMMAND: 'DEL' } })).output, { stdout: '', exitCode: 0 });
   });

@@ -81,6 +81,12 @@ function replyOf(outcome: SendOutcome, request: CniRequest, socketPath: string):
     case 'Answered': {
       const reply = decodeReply(outcome.body);
       if (outcome.status === 200 && reply.ok) return reply.value;
+      // The headers come before the work: an agent that dies at it leaves an answer without its end.
+      if (outcome.status === 200 && isCutOff(outcome.body)) {
+        const details = `${socketPath} took ${request.command}, and the agent ended before it had answered`;
+        const msg = 'the agent stopped in the middle of its answer';
+        return { kind: 'Error', error: cniError(CNI_ERROR.tryAgainLater, msg, details) };
+      }
       const what = outcome.status === 200 && !reply.ok ? reply.error : outcome.body.trim();
       const details = `${socketPath} answered with status ${outcome.status}: ${what}; plugin and agent are of different versions, or another program listens there`;
       return {
@@ -90,6 +96,9 @@ function replyOf(outcome: SendOutcome, request: CniRequest, socketPath: string):
     }
   }
 }
+
+/** The beginning of one of our answers, or nothing at all: whatever else is there is somebody else's. */
+const isCutOff = (body: string): boolean => body === '' || (body.startsWith('{') && !body.endsWith('}'));
 
 /** STATUS has a code of its own for this: kubelet then reports the node NotReady. */
 function unreachable(request: CniRequest, socketPath: string, cause: string): CniError {

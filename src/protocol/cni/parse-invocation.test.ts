@@ -85,6 +85,12 @@ describe('the plugin reads', () => {
     });
   }
 
+  test('GC with a null list, as Go writes one that was never made: no pod is to be kept', () => {
+    const invocation = parse({ CNI_COMMAND: 'GC' }, { ...CONF, 'cni.dev/valid-attachments': null });
+    assert.ok(invocation.kind === 'Request');
+    assert.deepEqual(invocation.request, { command: 'GC', validAttachments: [] });
+  });
+
   test('STATUS, which needs nothing but the configuration', () => {
     const result = parseInvocation({ CNI_COMMAND: 'STATUS' }, JSON.stringify(CONF));
     assert.ok(result.ok && result.value.kind === 'Request' && result.value.request.command === 'STATUS');

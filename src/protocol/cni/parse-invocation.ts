@@ -192,7 +192,8 @@ function parseGc(conf: NetConf): Parsed<CniRequest> {
     return badConfig(`${VALID_ATTACHMENT_KEYS[0]} is missing: GC needs the attachments to keep`);
   const attachments = listOf(
     object<{ containerID: string; ifname: string }>({ containerID: text, ifname: text }),
-  )(conf.json[key], key);
+    // Go writes a list that was never made as null: a runtime without a single pod.
+  )(conf.json[key] ?? [], key);
   if (!attachments.ok) return badConfig(attachments.error);
   const validAttachments = attachments.value.map(
     ({ containerID, ifname }): SandboxKey => ({ containerId: containerID, ifName: ifname }),

@@ -113,13 +113,11 @@ async function delUntilDone(parts: CycleParts, run: PodRun): Promise<void> {
 
 /** "Try again later" is what a runtime may hear while the agent is away; anything else is a fault. */
 const TRY_AGAIN_LATER = 11;
-/** How the plugin calls an answer that a killed agent had only begun. */
-const CUT_OFF = 'the answer cannot be understood';
 
 function failedOnce({ report }: CycleParts, { stdout }: PluginEnd): void {
   report.retryCount += 1;
-  const { code, msg } = JSON.parse(stdout) as { readonly code?: number; readonly msg?: string };
-  if (code !== TRY_AGAIN_LATER && msg !== CUT_OFF) report.faults.push(`the plugin failed: ${stdout}`);
+  const { code } = JSON.parse(stdout) as { readonly code?: number };
+  if (code !== TRY_AGAIN_LATER) report.faults.push(`the plugin failed: ${stdout}`);
 }
 
 function take({ ledger, report, cooldownMs }: CycleParts, pod: string, address: string): void {
