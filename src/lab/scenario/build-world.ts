@@ -7,7 +7,7 @@ import type { Ec2Failure } from '../../ports/ec2.ts';
 import type { SimCluster } from '../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../ec2/sim-ec2.ts';
 import { EGRESS_ALL, type GroupRule } from '../ec2/security-group.ts';
-import { INSTANCE_TYPES } from './instance-types.ts';
+import { INSTANCE_TYPES } from '../../domain/instance/instance-types.ts';
 import { applyEniConfig } from './perform.ts';
 import { type Scenario, securityGroupOf } from './scenario.ts';
 import type { ScenarioRule } from './world-schema.ts';

@@ -7,7 +7,7 @@ import {
   cidrPrefixLength,
   parseCidr,
 } from '../../domain/address/cidr.ts';
-import { INSTANCE_TYPES } from './instance-types.ts';
+import { INSTANCE_TYPES } from '../../domain/instance/instance-types.ts';
 import { checkGroup, checkSubnet, type Complain, oneOf } from './reference-words.ts';
 import type { Scenario } from './scenario.ts';
 import { checkSettings } from './settings-references.ts';
