@@ -1,6 +1,6 @@
 // What each kind of EC2 failure calls for.
 
-import type { InstanceId, SubnetId } from '../domain/ids.ts';
+import type { SubnetId } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import type { NodeView, Obstacle } from '../domain/ipam/node-view.ts';
 import type { Ec2Failure } from '../ports/ec2.ts';
@@ -94,12 +94,3 @@ const callName = (action: Action): string => {
   };
   return words[action.do];
 };
-
-/** Instances are read again this soon after a change that takes time, ms. */
-export const TRANSITION_READ_MS = 1_500;
-
-/** Whether the instance has an ENI that is on its way on or off. */
-export const isInTransition = (view: NodeView): InstanceId | undefined =>
-  view.enis.some((eni) => eni.attachment?.state === 'attaching' || eni.attachment?.state === 'detaching')
-    ? view.instance.instanceId
-    : undefined;

@@ -16,7 +16,7 @@ import { type ClusterView, recordNodeNetwork } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
-import { cureFor, isInTransition, subnetOf, TRANSITION_READ_MS } from './failure-cure.ts';
+import { cureFor, subnetOf } from './failure-cure.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { emitEvents, withOwnConditions } from './report.ts';
@@ -41,6 +41,8 @@ export type NextLook = number | undefined;
 const NOW = 0;
 /** The API server did not take a write. */
 const CLUSTER_RETRY_MS = 1_000;
+/** An attach or a detach takes a second or two: its instance is read again this soon. */
+const TRANSITION_READ_MS = 1_500;
 const BACK_OFF_MIN_MS = 500;
 const BACK_OFF_MAX_MS = 30_000;
 
@@ -71,8 +73,7 @@ export async function reconcileNode(
     return undefined;
   }
   remember(memory, view, next);
-  const inTransition = isInTransition(view);
-  if (inTransition !== undefined) deps.reads.readInstance(inTransition, TRANSITION_READ_MS);
+  if (isInTransition(view)) deps.reads.readInstance(view.instance.instanceId, TRANSITION_READ_MS);
   if (view.enis.some((eni) => !view.subnets.has(eni.subnetId))) deps.reads.readMissing();
 
   const published = deps.clusterView.nodeNetworks.get(name);
@@ -90,6 +91,10 @@ export async function reconcileNode(
   );
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);
 }
+
+/** Whether an ENI is on its way on or off. */
+const isInTransition = (view: NodeView): boolean =>
+  view.enis.some(({ attachment }) => attachment?.state === 'attaching' || attachment?.state === 'detaching');
 
 function remember(memory: NodeMemory, view: NodeView, next: Plan): void {
   if (next.excessCount === 0) delete memory.excessSince;
