@@ -44,6 +44,7 @@ export const packages: ReadonlyMap<string, readonly string[]> = new Map([
   ['yaml', ['src/lab/scenario/', 'src/cli/']],
   ['koffi', ['src/adapters/linux/']],
   ['pino', ['src/adapters/system/']],
+  ['prom-client', ['src/adapters/system/']],
   ['@aws-sdk/client-ec2', ['src/adapters/aws/']],
   ['commander', ['src/cli/', 'src/bin/']],
 ]);

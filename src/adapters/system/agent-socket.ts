@@ -1,16 +1,15 @@
 // The agent's end of the unix socket: HTTP with one JSON message each way.
 
-import { chmod, lstat, mkdir, unlink } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { mkdir } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { CNI_ERROR, cniError } from '../../protocol/cni/cni-error.ts';
 import { CNI_HTTP_PATH, type CniReply, type CniRequest } from '../../protocol/agent-socket/cni-message.ts';
 import { encodeReply, decodeRequest } from '../../protocol/agent-socket/codec.ts';
+import { listenOnSocket } from './unix-socket.ts';
 
 /** A CNI request is a few hundred bytes; a previous result or a long GC list some tens of kilobytes. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
-const SOCKET_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 
 export interface AgentSocket {
@@ -27,12 +26,12 @@ export async function serveAgentSocket(
   handle: (request: CniRequest) => Promise<CniReply>,
 ): Promise<AgentSocket> {
   await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-  await removeStale(path);
   const server = createServer((request, response) => {
     // A connection that broke in the middle has nobody to be told: the runtime asks again.
     answer(request, response, handle).catch(() => response.destroy());
   });
-  await listen(server, path);
+  const listening = await listenOnSocket(server, path);
+  if (!listening.ok) throw new Error(listening.error);
   return {
     close: () =>
       new Promise((resolve, reject) => {
@@ -40,43 +39,6 @@ export async function serveAgentSocket(
         server.closeIdleConnections();
       }),
   };
-}
-
-async function removeStale(path: string): Promise<void> {
-  const stat = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (stat === undefined) return;
-  if (!stat.isSocket())
-    throw new Error(`${path} is in the way: it is no socket; remove it, or set another path`);
-  if (await isAnswered(path)) throw new Error(`another agent answers on ${path}; stop it first`);
-  await unlink(path);
-}
-
-function isAnswered(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
-}
-
-/** The mask makes the socket ours from its first moment on, not only after the chmod. */
-async function listen(server: Server, path: string): Promise<void> {
-  const before = process.umask(0o177);
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(path, resolve);
-    });
-  } finally {
-    process.umask(before);
-  }
-  await chmod(path, SOCKET_MODE);
 }
 
 async function answer(
