@@ -2,6 +2,10 @@
 // The eniwhere command: gives the command line its machine.
 
 import { readFile } from 'node:fs/promises';
+import { findAwsAccess } from '../adapters/aws/aws-access.ts';
+import { createAwsEc2 } from '../adapters/aws/create-aws-ec2.ts';
+import { systemClock } from '../adapters/system/clock.ts';
+import type { AwsAccess } from '../cli/context.ts';
 import { runCli } from '../cli/program.ts';
 import { ok, err, type Result } from '../domain/result.ts';
 import { openLabHere } from './eniwhere-lab.ts';
@@ -26,6 +30,13 @@ function whenInterrupted(): Promise<void> {
 const packageFields = JSON.parse(await readFile(PACKAGE, 'utf8')) as { readonly version: string };
 const interrupted = whenInterrupted();
 
+async function openEc2(region: string | undefined): Promise<Result<AwsAccess, string>> {
+  const access = await findAwsAccess(region);
+  if (!access.ok) return access;
+  const ec2 = createAwsEc2({ version: packageFields.version, region: access.value });
+  return ok({ ec2, region: access.value });
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   version: packageFields.version,
   write: (text) => process.stdout.write(text),
@@ -34,5 +45,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   readFile: readText,
   openLab: (request) =>
     openLabHere(request, { program: process.argv.slice(1), whenInterrupted: interrupted }),
+  openEc2,
+  clock: systemClock,
   whenInterrupted: interrupted,
 });

@@ -3,6 +3,8 @@
 import type { Result } from '../domain/result.ts';
 import type { OpenLab } from '../lab/scenario/open-lab.ts';
 import type { Scenario } from '../lab/scenario/scenario.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ec2Reader } from '../ports/ec2.ts';
 
 /** Where packets shall move: `auto` takes network namespaces where it can, and memory otherwise. */
 export const NETWORKS = ['auto', 'namespaces', 'memory'] as const;
@@ -32,15 +34,24 @@ export interface LabHandBook {
   readonly pluginPath: string;
 }
 
+export interface AwsAccess {
+  readonly ec2: Ec2Reader;
+  readonly region: string;
+}
+
 export interface CliContext {
   readonly version: string;
   readonly write: (text: string) => void;
+  /** To stderr: what went wrong, notes and progress. */
   readonly complain: (text: string) => void;
   /** Whether `write` goes to a terminal that shows colours (and NO_COLOR is not set). */
   readonly colour: boolean;
   /** The text, or why it cannot be read. */
   readonly readFile: (path: string) => Promise<Result<string, string>>;
   readonly openLab: (request: LabRequest) => Promise<LabAnswer>;
+  /** EC2 to read from, or why it cannot be asked: no Region, no credentials. */
+  readonly openEc2: (region: string | undefined) => Promise<Result<AwsAccess, string>>;
+  readonly clock: Clock;
   /** Resolves when the person wants the command to end (SIGINT, SIGTERM). */
   readonly whenInterrupted: Promise<void>;
 }

@@ -3,19 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
-import { openMemoryLab } from '../lab/scenario/open-lab.ts';
-import type { Log } from '../ports/log.ts';
-import type { CliContext, LabAnswer } from './context.ts';
-import { runCli } from './program.ts';
-
-const quiet: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, mark: () => {} };
-
-interface Ran {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
+import type { CliContext } from './context.ts';
+import { type Ran, runCommand } from './testing.ts';
 
 const WORLD = `name: tiny
 about: one node
@@ -34,40 +23,11 @@ steps:
 const HOLDS = `${WORLD}  - { expect: it runs, running: { pods: [web] } }\n`;
 const BREAKS = `${WORLD}  - { expect: three ENIs, within: 1s, enis: { node: n1, count: 3 } }\n`;
 
-async function run(
-  args: string,
-  overrides: Partial<CliContext> & { readonly text?: string } = {},
-): Promise<Ran> {
-  let out = '';
-  let err = '';
-  const exitCode = await runCli(
+const run = (args: string, overrides: Partial<CliContext> & { readonly text?: string } = {}): Promise<Ran> =>
+  runCommand(
     args.split(' ').filter((arg) => arg !== ''),
-    {
-      version: '1.2.3',
-      write: (text) => {
-        out += text;
-      },
-      complain: (text) => {
-        err += text;
-      },
-      colour: false,
-      readFile: () => Promise.resolve({ ok: true, value: overrides.text ?? HOLDS }),
-      openLab: async ({ scenario }): Promise<LabAnswer> => ({
-        kind: 'Open',
-        open: await openMemoryLab(scenario, {
-          seed: 1,
-          log: quiet,
-          labLog: quiet,
-          why: 'a test',
-          drain: () => setImmediate(),
-        }),
-      }),
-      whenInterrupted: new Promise(() => {}),
-      ...overrides,
-    },
+    { readFile: () => Promise.resolve({ ok: true, value: overrides.text ?? HOLDS }), ...overrides },
   );
-  return { exitCode, out, err };
-}
 
 suite('eniwhere', () => {
   test('prints its version', async () => {

@@ -5,6 +5,7 @@ import { type CliContext, EXIT } from './context.ts';
 import { addIamPolicy } from './iam-policy.ts';
 import { addLabRun } from './lab-run.ts';
 import { addLabUp } from './lab-up.ts';
+import { addMaxPods } from './max-pods.ts';
 
 /** Runs one command line (without the program's own name) and answers its exit code. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
@@ -41,6 +42,7 @@ Examples:
     );
   addLabRun(lab, context, end);
   addLabUp(lab, context, end);
+  addMaxPods(program, context, end);
   addIamPolicy(program, context);
   return program;
 }

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { InstanceLimits } from './instance-limits.ts';
-import { INSTANCE_TYPES, INSTANCE_TYPES_AS_OF, knownLimits } from './instance-types.ts';
+import { INSTANCE_TYPE_ROWS, INSTANCE_TYPES_AS_OF } from './instance-type-rows.ts';
+import { instanceTypeRows } from './instance-type-text.ts';
+import { INSTANCE_TYPES, knownLimits } from './instance-types.ts';
 import { type MaxPodsInput, maxPods } from './max-pods.ts';
 import { podEniMax, slotsPerEni } from './slots.ts';
 
@@ -46,8 +48,7 @@ describe('maxPods [K8S-1]', () => {
   it('has 16 addresses in each slot with prefixes, and the ceiling decides', () => {
     const { addressSum, maxPods: capped } = of('c5.xlarge', { customNetworking: true, prefix: true });
     assert.deepEqual([addressSum, capped], [674, 110]);
-    // r8gd.medium: 2 ENIs of 4 addresses.
-    assert.equal(of('a1.medium', { prefix: true }).maxPods, 98);
+    assert.equal(of('r8gd.medium', { prefix: true }).maxPods, 98);
   });
 
   it('knows that xen instances have no prefixes, and says so', () => {
@@ -131,11 +132,39 @@ describe('the table of instance types', () => {
     assert.equal(knownLimits('constructor'), undefined);
   });
 
-  it('holds only figures that EC2 uses', () => {
+  it('holds what the generator would write of it, so no word is lost on the way', () => {
+    assert.deepEqual(instanceTypeRows(INSTANCE_TYPES), INSTANCE_TYPE_ROWS);
+    assert.equal(
+      INSTANCE_TYPES.length,
+      INSTANCE_TYPE_ROWS.join(' ').split(' ').length - INSTANCE_TYPE_ROWS.length,
+    );
+    assert.ok(INSTANCE_TYPES.length > 1000);
+  });
+
+  // https://docs.aws.amazon.com/ec2/latest/instancetypes/: the figures of single types.
+  const rows: readonly [type: string, eniMax: number, ipv4: number, cards: number, hypervisor: string][] = [
+    ['t2.medium', 3, 6, 1, 'xen'],
+    ['d3en.xlarge', 4, 3, 1, 'nitro'],
+    ['p4d.24xlarge', 15, 50, 4, 'nitro'],
+    ['p5.48xlarge', 2, 50, 32, 'nitro'],
+    ['hpc6id.32xlarge', 1, 50, 2, 'nitro'],
+    ['m5.metal', 15, 50, 1, 'metal'],
+    ['c5n.9xlarge', 8, 30, 1, 'nitro'],
+  ];
+  for (const [type, eniMax, ipv4, cards, hypervisor] of rows)
+    it(`has ${type} with ${eniMax} ENIs of ${ipv4} addresses on card 0 of ${cards}`, () => {
+      const found = limits(type);
+      assert.deepEqual(
+        [found.eniMax, found.ipv4PerEniMax, found.networkCardCount, found.hypervisor],
+        [eniMax, ipv4, cards, hypervisor],
+      );
+    });
+
+  it('holds only figures that can be', () => {
     for (const { instanceType, eniMax, ipv4PerEniMax, vcpuCount } of INSTANCE_TYPES) {
-      assert.ok(eniMax >= 2 && eniMax <= 15, instanceType);
-      assert.ok([2, 4, 6, 10, 12, 15, 30, 50].includes(ipv4PerEniMax), instanceType);
-      assert.ok(vcpuCount >= 1 && vcpuCount <= 96, instanceType);
+      assert.ok(eniMax >= 1 && eniMax <= 24, instanceType);
+      assert.ok(ipv4PerEniMax >= 2 && ipv4PerEniMax <= 64, instanceType);
+      assert.ok(vcpuCount >= 1 && vcpuCount <= 960, instanceType);
     }
   });
 });

@@ -45,8 +45,9 @@ export function maxPods(input: MaxPodsInput): MaxPods {
   const addressSum = eniCount * slotsPerEni(limits) * perSlot + HOST_NETWORK_POD_COUNT;
   const cap = limits.vcpuCount < LARGE_VCPU_COUNT ? SMALL_CAP : LARGE_CAP;
   const capped = Math.min(addressSum, cap);
+  const enis = `${limits.eniMax} ENIs${limits.networkCardCount > 1 ? ' of network card 0' : ''}`;
   const sum =
-    `${reserved === 0 ? `${limits.eniMax} ENIs` : `(${limits.eniMax} ENIs - ${reserved} reserved)`} x ` +
+    `${reserved === 0 ? enis : `(${enis} - ${reserved} reserved)`} x ` +
     `(${limits.ipv4PerEniMax} addresses - 1)${hasPrefixes ? ` x ${ADDRESSES_PER_PREFIX}` : ''} + ` +
     `${HOST_NETWORK_POD_COUNT} on the host network = ${addressSum}`;
   const noPrefixes = prefix && !hasPrefixes ? '; its hypervisor (xen) has no prefixes' : '';
