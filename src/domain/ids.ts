@@ -30,6 +30,7 @@ export const parseSecurityGroupId: (text: string) => Result<SecurityGroupId, str
   'sg',
   'a security group',
 );
+export const parseInstanceId: (text: string) => Result<InstanceId, string> = awsId('i', 'an instance');
 export const parseVpcId: (text: string) => Result<VpcId, string> = awsId('vpc', 'a VPC');
 
 /** A Kubernetes object name: RFC 1123 subdomain, at most 253 characters. */

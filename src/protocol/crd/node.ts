@@ -1,0 +1,45 @@
+// The Node object of Kubernetes, as far as it is read.
+
+import { z } from 'zod';
+import { type InstanceId, type NodeName, parseInstanceId } from '../../domain/ids.ts';
+import { ok, type Result } from '../../domain/result.ts';
+import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
+import { nodeName } from './scalars.ts';
+
+const nodeObject = z.object({
+  metadata: objectMeta.extend({ name: nodeName }),
+  spec: z.object({ providerID: z.string().optional() }).nullish(),
+});
+
+export interface NodeObject extends Meta {
+  readonly name: NodeName;
+  readonly instanceId?: InstanceId;
+  readonly zone?: string;
+}
+
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+/** Reads a Node. One without an AWS provider id has no instance, which is the cloud provider's to fill in. */
+export function readNode(value: unknown): Result<NodeObject, Unreadable> {
+  const read = readObject(nodeObject, value);
+  if (!read.ok) return read;
+  const { metadata, spec } = read.value;
+  const meta = metaOf(metadata);
+  const provider = readProviderId(spec?.providerID ?? '');
+  const zone = meta.labels[ZONE_LABEL] ?? provider.zone;
+  return ok({
+    ...meta,
+    name: metadata.name,
+    ...(provider.instanceId === undefined ? {} : { instanceId: provider.instanceId }),
+    ...(zone === undefined ? {} : { zone }),
+  });
+}
+
+/** `aws:///ZONE/INSTANCE` of the AWS cloud provider; the zone may be missing in hand-made ones. */
+function readProviderId(text: string): { readonly instanceId?: InstanceId; readonly zone?: string } {
+  const match = /^aws:\/\/\/(?:([^/]*)\/)?([^/]+)$/.exec(text);
+  const instanceId = parseInstanceId(match?.[2] ?? '');
+  if (!instanceId.ok) return {};
+  const zone = match?.[1];
+  return { instanceId: instanceId.value, ...(zone === undefined || zone === '' ? {} : { zone }) };
+}
