@@ -1,10 +1,10 @@
 // What the parts of the agent share: its ports, and the little state that more than one of them reads.
 
 import type { Ip } from '../domain/address/ip.ts';
-import type { EniId, NodeName } from '../domain/ids.ts';
+import type { EniId, NodeName, PodKey } from '../domain/ids.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { AgentCluster, NodeNetworkRecord } from '../ports/cluster.ts';
+import type { AgentCluster, NodeNetworkRecord, PodRecord } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
 import type { NetworkStack } from '../ports/network-stack.ts';
 import type { LedgerStore } from './ledger-store.ts';
@@ -28,9 +28,9 @@ export interface AgentContext {
 
 /** Each field has one writer, named here; everybody may read. */
 export interface SharedState {
-  /** The newest record seen, by watch, by read or by own write. Writer: node-network-watch, status-writer. */
+  /** The newest record seen, by watch, by read or by own write. Writer: node-network-follower, status-writer. */
   record: NodeNetworkRecord | undefined;
-  /** Whether the API server has said anything of the object yet, be it that there is none. Writer: node-network-watch. */
+  /** Whether the API server has said anything of the object yet, be it that there is none. Writer: node-network-follower. */
   heard: boolean;
   /** When the journal was read, milliseconds since the epoch. Writer: start-agent. */
   loadedAt: number;
@@ -48,6 +48,13 @@ export interface SharedState {
   routed: ReadonlyMap<Ip, EniId>;
   /** ENIs whose link has not appeared. Writer: host-keeper. */
   pendingEnis: readonly EniId[];
+  /** This node's pods as the API server told of them last; empty before it has. Writer: pod-follower. */
+  pods: ReadonlyMap<PodKey, PodRecord>;
+  /**
+   * Addresses that the kernel may let reach instance metadata, be it by a table that is being replaced: a new pod gets
+   * none of them. Writer: host-keeper.
+   */
+  imdsOpen: ReadonlySet<Ip>;
   /** Whether the host's datapath has been written since the start. Writer: host-keeper. */
   hostApplied: boolean;
   /** Why the host's datapath is not as it should be. Writer: host-keeper. */
@@ -65,6 +72,8 @@ export const initialState = (): SharedState => ({
   recovered: false,
   routed: new Map(),
   pendingEnis: [],
+  pods: new Map(),
+  imdsOpen: new Set(),
   hostApplied: false,
   hostFailure: undefined,
 });

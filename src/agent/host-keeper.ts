@@ -2,6 +2,7 @@
 
 import type { Ip } from '../domain/address/ip.ts';
 import { desiredHost } from '../domain/datapath/desired-host.ts';
+import { imdsAllowed } from '../domain/datapath/imds-permission.ts';
 import type { EniId } from '../domain/ids.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
 import type { StackOutcome } from '../ports/network-stack.ts';
@@ -17,7 +18,10 @@ const SETTLE_MS = 50;
 /** Lines of what was repaired that go into one log message. */
 const LOGGED_CHANGE_COUNT_MAX = 20;
 
-export interface HostKeeper extends Worker {}
+export interface HostKeeper extends Worker {
+  /** Pods or allocations changed: to be called after each change, and heeded when it changes what pods may reach. */
+  onPods(): void;
+}
 
 /** `onRouted` is called whenever more, or other, addresses are routed than before. */
 export function createHostKeeper(context: AgentContext, onRouted: () => void): HostKeeper {
@@ -31,6 +35,11 @@ export function createHostKeeper(context: AgentContext, onRouted: () => void): H
   const subscription = stack.onChange(() => worker.wakeWithin(SETTLE_MS));
   return {
     ...worker,
+    onPods: () => {
+      const wanted = imdsWanted(context);
+      const { imdsOpen } = context.shared;
+      if (wanted.length !== imdsOpen.size || wanted.some((ip) => !imdsOpen.has(ip))) worker.wake();
+    },
     stop: async () => {
       subscription.close();
       await worker.stop();
@@ -44,7 +53,9 @@ async function keepHost(context: AgentContext, onRouted: () => void): Promise<nu
   const { spec, generation } = shared.accepted;
   const links = await stack.listLinks();
   if (links.kind !== 'ok') return fail(context, 'the links cannot be listed', links);
-  const { host, pending } = desiredHost({ spec, links: links.value });
+  const allowed = imdsWanted(context);
+  const { host, pending } = desiredHost({ spec, links: links.value, imdsAllowed: allowed });
+  shared.imdsOpen = new Set([...shared.imdsOpen, ...allowed]);
   const applied = await stack.applyHost(host);
   if (applied.kind !== 'ok') return fail(context, "the node's routes and rules cannot be written", applied);
 
@@ -54,6 +65,7 @@ async function keepHost(context: AgentContext, onRouted: () => void): Promise<nu
     const changes = applied.value.slice(0, LOGGED_CHANGE_COUNT_MAX);
     log.info('host datapath changed', { generation, changeCount: applied.value.length, changes });
   }
+  shared.imdsOpen = new Set(allowed);
   shared.pendingEnis = pendingEnis;
   shared.routed = routedAddresses(spec, new Set(pendingEnis));
   shared.hostApplied = true;
@@ -61,6 +73,9 @@ async function keepHost(context: AgentContext, onRouted: () => void): Promise<nu
   onRouted();
   return RESYNC_MS;
 }
+
+const imdsWanted = ({ store, shared }: AgentContext): readonly Ip[] =>
+  imdsAllowed({ allocations: store.ledger().allocations.values(), pods: shared.pods });
 
 function routedAddresses(spec: NodeNetworkSpec, pending: ReadonlySet<EniId>): ReadonlyMap<Ip, EniId> {
   const present = spec.enis.filter((eni) => !pending.has(eni.eniId));

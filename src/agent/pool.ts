@@ -10,7 +10,7 @@ import {
 import { type SandboxKey, sandboxId } from '../domain/ipam/ledger.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
 import { err, ok, type Result } from '../domain/result.ts';
-import { type AcceptedSpec, type AgentContext, notServing } from './agent-context.ts';
+import { type AcceptedSpec, type AgentContext, notServing, type SharedState } from './agent-context.ts';
 import { explainNoAddress } from './explain-no-address.ts';
 
 export interface PoolChoice {
@@ -99,7 +99,7 @@ function choose(context: AgentContext, sandbox: SandboxKey): Result<PoolChoice, 
   const result: Result<AllocationChoice, AllocationFailure> = allocate({
     ledger: store.ledger(),
     enis,
-    routed: routedOf(shared.accepted, shared.routed),
+    routed: routedOf(shared.accepted, shared),
     sandbox,
   });
   if (result.ok) return ok({ choice: result.value, spec });
@@ -108,10 +108,13 @@ function choose(context: AgentContext, sandbox: SandboxKey): Result<PoolChoice, 
   return err([describeFailure(result.error), ...because].join('; '));
 }
 
-/** An address that moved to another ENI is routed by the old one until the host's datapath has been written again. */
-function routedOf(accepted: AcceptedSpec, routed: ReadonlyMap<Ip, string>): ReadonlySet<Ip> {
-  const same = accepted.spec.enis.flatMap((eni) =>
-    eni.addresses.filter((ip) => routed.get(ip) === eni.eniId),
+/**
+ * An address that moved to another ENI is routed by the old one until the host's datapath has been written again; and
+ * one whose last holder might reach instance metadata waits until the kernel has forgotten that.
+ */
+function routedOf(accepted: AcceptedSpec, { routed, imdsOpen }: SharedState): ReadonlySet<Ip> {
+  const ready = accepted.spec.enis.flatMap((eni) =>
+    eni.addresses.filter((ip) => routed.get(ip) === eni.eniId && !imdsOpen.has(ip)),
   );
-  return new Set(same);
+  return new Set(ready);
 }

@@ -5,7 +5,7 @@ import type { NodeName } from '../domain/ids.ts';
 import type { Allocation, SpecVersion } from '../domain/ipam/ledger.ts';
 import type { CniReply, CniRequest } from '../protocol/agent-socket/cni-message.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { AgentCluster, NodeNetworkRecord, Subscription, WatchEvent } from '../ports/cluster.ts';
+import type { AgentCluster, Subscription } from '../ports/cluster.ts';
 import type { Journal } from '../ports/journal.ts';
 import type { Log } from '../ports/log.ts';
 import type { NetworkStack } from '../ports/network-stack.ts';
@@ -16,6 +16,8 @@ import { createCooldowns } from './cooldowns.ts';
 import { createHostKeeper } from './host-keeper.ts';
 import { createKeyedLock } from './keyed-lock.ts';
 import { createLedgerStore } from './ledger-store.ts';
+import { followNodeNetwork } from './node-network-follower.ts';
+import { followPods } from './pod-follower.ts';
 import { createPool, type Pool } from './pool.ts';
 import { createReaper } from './reaper.ts';
 import { createPodRepairer } from './repair-pods.ts';
@@ -48,6 +50,8 @@ export interface AgentSnapshot {
   readonly cooling: readonly Ip[];
   readonly withdrawn: readonly Ip[];
   readonly routedAddressCount: number;
+  /** Addresses that the kernel may let reach instance metadata. */
+  readonly imdsAllowed: readonly Ip[];
   readonly pendingEnis: readonly string[];
   readonly waitingAddCount: number;
   readonly requestCount: number;
@@ -76,7 +80,7 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
     describe: () => describe(parts),
     whenServing: () => parts.serving,
     stop: async () => {
-      parts.watch.close();
+      for (const watch of parts.watches) watch.close();
       for (const worker of parts.workers) await worker.stop();
       parts.stopCooldowns();
     },
@@ -90,7 +94,7 @@ interface Parts {
   readonly loader: Worker;
   /** In the order in which they are stopped. */
   readonly workers: readonly Worker[];
-  readonly watch: Subscription;
+  readonly watches: readonly Subscription[];
   readonly serving: Promise<void>;
   readonly stopCooldowns: () => void;
 }
@@ -131,6 +135,7 @@ function assemble(deps: AgentDeps): Parts {
   const onLedgerChange = (): void => {
     cooldowns.track();
     spec.wake();
+    host.onPods();
     pool.notify();
     status.wakeWithin(STATUS_BATCH_MS);
   };
@@ -146,21 +151,14 @@ function assemble(deps: AgentDeps): Parts {
         reaper.wake();
       }),
   });
-  const watch = cluster.watch({
-    kind: 'NodeNetwork',
-    scope: { name: nodeName },
-    onEvent: (event) => {
-      onNodeNetwork(context, event);
-      spec.wake();
-    },
-  });
+  const watches = [followNodeNetwork(context, () => spec.wake()), followPods(context, () => host.onPods())];
   return {
     context,
     pool,
     handler: createCniHandler(context, { pool, lock, addWaitMs: deps.addWaitMs ?? ADD_WAIT_MS }),
     loader,
     workers: [loader, spec, host, podRepairer, status, reaper],
-    watch,
+    watches,
     serving,
     stopCooldowns: () => cooldowns.stop(),
   };
@@ -186,21 +184,6 @@ async function loadJournal(context: AgentContext, onLoaded: () => void): Promise
   return undefined;
 }
 
-function onNodeNetwork({ shared, nodeName }: AgentContext, event: WatchEvent<NodeNetworkRecord>): void {
-  shared.heard = true;
-  switch (event.type) {
-    case 'Snapshot':
-      shared.record = event.objects.find(({ name }) => name === nodeName);
-      return;
-    case 'Applied':
-      if (event.object.name === nodeName) shared.record = event.object;
-      return;
-    case 'Deleted':
-      if (event.object.name === nodeName) shared.record = undefined;
-      return;
-  }
-}
-
 function describe({ context, pool, handler }: Parts): AgentSnapshot {
   const { shared, store } = context;
   const ledger = store.ledger();
@@ -213,6 +196,7 @@ function describe({ context, pool, handler }: Parts): AgentSnapshot {
     cooling: [...ledger.cooling.keys()],
     withdrawn: [...ledger.withdrawn.keys()],
     routedAddressCount: shared.routed.size,
+    imdsAllowed: [...shared.imdsOpen],
     pendingEnis: shared.pendingEnis,
     waitingAddCount: pool.waitingCount(),
     requestCount: handler.requestCount(),

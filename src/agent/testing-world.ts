@@ -3,7 +3,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { cidr, ip } from '../domain/address/testing.ts';
 import { defaultSettings } from '../domain/datapath/testing.ts';
-import type { EniId, InstanceId, NodeName, SubnetId, VpcId } from '../domain/ids.ts';
+import {
+  type EniId,
+  type InstanceId,
+  type NodeName,
+  podKey,
+  type SubnetId,
+  type VpcId,
+} from '../domain/ids.ts';
 import type { Condition, NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
 import { type EniOptions, specEni } from '../domain/ipam/testing-node.ts';
 import { type ClusterProfile, calmCluster } from '../lab/cluster/cluster-profile.ts';
@@ -13,9 +20,10 @@ import { createKernel, type Kernel } from '../lab/kernel/kernel.ts';
 import { settle } from '../lab/kernel/settle.ts';
 import { createMemoryKernel, type MemoryKernel } from '../lab/linux/memory-kernel.ts';
 import { createMemoryStack, type MemoryStackStep } from '../lab/linux/memory-stack.ts';
+import { nftElements } from '../lab/linux/nft-elements.ts';
 import type { AgentCluster, NodeNetworkRecord } from '../ports/cluster.ts';
 import type { StackFailure } from '../ports/network-stack.ts';
-import type { CniReply, CniRequest } from '../protocol/agent-socket/cni-message.ts';
+import type { AddRequest, CniReply, CniRequest } from '../protocol/agent-socket/cni-message.ts';
 import { type Agent, startAgent } from './start-agent.ts';
 
 export const NODE = 'n0' as NodeName;
@@ -52,13 +60,18 @@ export interface World {
   statusWriteCount(): number;
   /** Events on pods, as `pod reason: message`. */
   events(): readonly string[];
+  /** Somebody makes the pod `shop/NAME` of this node, or writes on it. Answers its uid. */
+  applyPod(name: string, annotations: Readonly<Record<string, string>>): string;
+  deletePod(name: string): void;
+  /** Addresses that the kernel lets reach instance metadata. */
+  imdsAllowed(): readonly string[];
   takeApiDown(ms: number): void;
   /** Lets so much virtual time pass. */
   wait(ms: number): Promise<void>;
   /** Lets time pass until the work is done. */
   run<T>(work: Promise<T>): Promise<T>;
   cni(request: CniRequest): Promise<CniReply>;
-  add(containerId: string, pod?: string): Promise<CniReply>;
+  add(containerId: string, pod?: string, uid?: string): Promise<CniReply>;
   del(containerId: string, pod?: string): Promise<CniReply>;
 }
 
@@ -191,13 +204,20 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     statusWriteCount: () => statusWriteCount,
     events: () =>
       cluster.admin.events().map(({ about, reason, message }) => `${about.name} ${reason}: ${message}`),
+    applyPod: (name, annotations) =>
+      cluster.admin.applyPod({ namespace: 'shop', name, nodeName: NODE, annotations }).uid,
+    deletePod: (name) => cluster.admin.deletePod(podKey('shop', name)),
+    imdsAllowed: () => nftElements(host, 'imds_allowed'),
     takeApiDown: (ms) => cluster.admin.takeDown(ms),
     wait: async (ms) => {
       await kernel.run({ untilMs: kernel.now() + ms, drain });
     },
     run,
     cni: (request) => run(world.agent().handleCni(request)),
-    add: (containerId, pod = containerId) => world.cni(addRequest(host, containerId, pod)),
+    add: (containerId, pod = containerId, uid = `uid-${pod}`) => {
+      const request = addRequest(host, containerId, pod);
+      return world.cni({ ...request, pod: { ...request.pod, uid } });
+    },
     del: (containerId, pod = containerId) =>
       world.cni({
         command: 'DEL',
@@ -209,7 +229,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 /** The request, and the namespace that the runtime makes before it asks. */
-export function addRequest(host: MemoryKernel, containerId: string, pod: string): CniRequest {
+export function addRequest(host: MemoryKernel, containerId: string, pod: string): AddRequest {
   const netnsPath = `/run/netns/${containerId}`;
   if (!host.namespaces.has(netnsPath)) host.makeNamespace(netnsPath);
   return {

@@ -42,7 +42,7 @@ async function run(seed: number): Promise<SimulationResult> {
 }
 
 const rules =
-  '[IP-1] [IP-2] [IP-5] [IP-6] [IP-7] [ENI-1] [ENI-2] [ENI-3] [ENI-6] [SEL-1] [CNI-2] [LV-1] [LV-2] [LV-5]';
+  '[IP-1] [IP-2] [IP-5] [IP-6] [IP-7] [ENI-1] [ENI-2] [ENI-3] [ENI-6] [SEL-1] [CNI-2] [NET-1] [LV-1] [LV-2] [LV-5]';
 
 test(`${rules} hold in seeds ${FROM} to ${FROM + COUNT - 1}`, async () => {
   for (let seed = FROM; seed < FROM + COUNT; seed += 1) {

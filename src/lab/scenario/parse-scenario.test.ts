@@ -38,7 +38,10 @@ suite('a scenario file', () => {
     assert.deepEqual(steps, [
       {
         kind: 'Action',
-        action: { verb: 'createPods', request: { node: 'n1', pods: ['default/web-1', 'default/web-2'] } },
+        action: {
+          verb: 'createPods',
+          request: { node: 'n1', annotations: {}, pods: ['default/web-1', 'default/web-2'] },
+        },
       },
       {
         kind: 'Expectation',

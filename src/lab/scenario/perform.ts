@@ -32,6 +32,8 @@ export async function perform(
     case 'annotateNode':
     case 'labelNode':
       return changeNode(lab, action.verb, action.request);
+    case 'annotatePods':
+      return annotatePods(lab, action.request);
     case 'applyEniConfig':
       applyEniConfig(lab, action.request);
       return `apply ENIConfig ${action.request.name}`;
@@ -64,28 +66,44 @@ export function applyEniConfig(lab: Pick<Lab, 'cluster'>, manifest: EniConfigMan
   lab.cluster.admin.applyEniConfig(manifest);
 }
 
-function createPods(lab: Lab, { node, pods }: ActionOf<'createPods'>): string {
+function createPods(lab: Lab, { node, pods, annotations }: ActionOf<'createPods'>): string {
   const home = lab.nodes.get(node);
   assert(home !== undefined, `the scenario's references are checked: node ${node}`);
   for (const pod of pods) {
     const [namespace = '', name = ''] = pod.split('/');
-    lab.cluster.admin.applyPod({ namespace, name, nodeName: home.name });
+    lab.cluster.admin.applyPod({ namespace, name, nodeName: home.name, annotations });
   }
-  return `create ${listed(pods.map(showPod))} on ${node}`;
+  const notes = Object.entries(annotations).map(([key, value]) => ` ${key}=${value}`);
+  return `create ${listed(pods.map(showPod))} on ${node}${notes.length === 0 ? '' : ` with${notes.join('')}`}`;
 }
 
 function changeNode(lab: Lab, verb: 'annotateNode' | 'labelNode', request: ActionOf<'annotateNode'>): string {
   const object = { kind: 'Node', name: request.node } as const;
   const { admin } = lab.cluster;
-  const change = (key: string, value: string | undefined): void =>
+  const apply = (key: string, value: string | undefined): void =>
     verb === 'annotateNode' ? admin.setAnnotation(object, key, value) : admin.setLabel(object, key, value);
-  for (const [key, value] of Object.entries(request.set)) change(key, value);
-  for (const key of request.remove) change(key, undefined);
-  const changes = [
-    ...Object.entries(request.set).map(([key, value]) => `${key}=${value}`),
-    ...request.remove.map((key) => `${key}-`),
-  ];
-  return `${verb === 'annotateNode' ? 'annotate' : 'label'} node ${request.node} ${changes.join(' ')}`;
+  return `${verb === 'annotateNode' ? 'annotate' : 'label'} node ${request.node} ${change(request, apply)}`;
+}
+
+function annotatePods(lab: Lab, request: ActionOf<'annotatePods'>): string {
+  const pods = matchPods(request.pods, livingPods(lab));
+  const changes = change(request, (key, value) => {
+    for (const name of pods) lab.cluster.admin.setAnnotation({ kind: 'Pod', name }, key, value);
+  });
+  return `annotate ${listed(pods.map(showPod))} ${changes}`;
+}
+
+/** Applies each change; answers them as kubectl would be told. */
+function change(
+  { set, remove }: Pick<ActionOf<'annotateNode'>, 'set' | 'remove'>,
+  apply: (key: string, value: string | undefined) => void,
+): string {
+  for (const [key, value] of Object.entries(set)) apply(key, value);
+  for (const key of remove) apply(key, undefined);
+  return [
+    ...Object.entries(set).map(([key, value]) => `${key}=${value}`),
+    ...remove.map((key) => `${key}-`),
+  ].join(' ');
 }
 
 function occupyAddresses(lab: Lab, { subnet: ref, leaveFree }: ActionOf<'occupyAddresses'>): string {

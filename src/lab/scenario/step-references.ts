@@ -75,6 +75,8 @@ function checkAction(moment: Moment, action: Action): void {
       checkPods(moment, action.request, [verb]);
       for (const key of matchPods(action.request, existing.pods)) existing.pods.delete(key);
       return;
+    case 'annotatePods':
+      return checkPods(moment, action.request.pods, [verb, 'pods']);
     case 'annotateNode':
     case 'labelNode':
       return checkNode(moment, action.request.node, [verb, 'node']);

@@ -20,12 +20,19 @@ import { podKey, type PodKey } from '../../domain/ids.ts';
 /** Pods that one step may make. */
 const POD_COUNT_MAX = 500;
 
+interface PodCreation {
+  readonly node: string;
+  readonly pods: readonly PodKey[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
 const createPods = closed({
   node: nodeName,
   pods: z.array(pod).optional(),
   /** PREFIX-1 ... PREFIX-COUNT in namespace default. */
   prefix: localName.optional(),
   count: count.max(POD_COUNT_MAX, `a step makes at most ${POD_COUNT_MAX} pods`).optional(),
+  annotations: textMap.default({}),
 })
   .refine((value) => (value.pods === undefined) !== (value.prefix === undefined), {
     error: 'give either pods (a list of names), or prefix and count',
@@ -33,22 +40,24 @@ const createPods = closed({
   .refine((value) => (value.prefix === undefined) === (value.count === undefined), {
     error: 'prefix and count belong together',
   })
-  .transform((value): { readonly node: string; readonly pods: readonly PodKey[] } => ({
-    node: value.node,
-    pods:
-      value.pods ??
-      Array.from({ length: value.count ?? 0 }, (_, n) => podKey('default', `${value.prefix}-${n + 1}`)),
-  }));
-
-const metadataChange = closed({
-  node: nodeName,
-  set: textMap.default({}),
-  remove: z.array(words).default([]),
-}).refine((value) => Object.keys(value.set).length + value.remove.length > 0, {
-  error: 'give set or remove',
-});
+  .transform(
+    (value): PodCreation => ({
+      node: value.node,
+      annotations: value.annotations,
+      pods:
+        value.pods ??
+        Array.from({ length: value.count ?? 0 }, (_, n) => podKey('default', `${value.prefix}-${n + 1}`)),
+    }),
+  );
 
 const podList = z.array(podPattern).min(1, 'name at least one pod');
+
+const changeShape = { set: textMap.default({}), remove: z.array(words).default([]) };
+const changesNothing = { error: 'give set or remove' };
+const isChange = (value: { readonly set: object; readonly remove: readonly string[] }): boolean =>
+  Object.keys(value.set).length + value.remove.length > 0;
+const nodeChange = closed({ node: nodeName, ...changeShape }).refine(isChange, changesNothing);
+const podChange = closed({ pods: podList, ...changeShape }).refine(isChange, changesNothing);
 
 export const actionShape = {
   section: words,
@@ -56,8 +65,9 @@ export const actionShape = {
   launchNode: nodeName,
   createPods,
   deletePods: podList,
-  annotateNode: metadataChange,
-  labelNode: metadataChange,
+  annotateNode: nodeChange,
+  labelNode: nodeChange,
+  annotatePods: podChange,
   applyEniConfig: eniConfigManifest,
   deleteEniConfig: words,
   /** The scenario's settings with these on top. */

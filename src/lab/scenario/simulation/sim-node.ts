@@ -16,6 +16,7 @@ import { chance, drawBetween } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { createMemoryKernel } from '../../linux/memory-kernel.ts';
 import { createMemoryStack } from '../../linux/memory-stack.ts';
+import { nftElements } from '../../linux/nft-elements.ts';
 import { type AddAnswer, type DelAnswer, type PodRuntime, type Sandbox, startKubelet } from '../kubelet.ts';
 
 export interface SimNodeDeps {
@@ -36,6 +37,8 @@ export interface SimNode {
   readonly name: NodeName;
   /** SIGKILL; it is started again after a pause. */
   crashAgent(): void;
+  /** Addresses that the node's kernel lets reach instance metadata. */
+  imdsOpen(): readonly string[];
 }
 
 /** How long kubelet's plugin waits for the agent, and how long a DaemonSet needs to start it again. */
@@ -112,6 +115,7 @@ export function startSimNode(deps: SimNodeDeps): SimNode {
   return {
     name,
     crashAgent: crash,
+    imdsOpen: () => nftElements(host, 'imds_allowed'),
   };
 }
 

@@ -1,5 +1,6 @@
 // What people and controllers of workloads do in a seeded run: pods come and go, annotations and ENIConfigs change.
 
+import { ALLOW_IMDS_ANNOTATION } from '../../../domain/datapath/imds-permission.ts';
 import { type NodeName, type PodKey, podKey } from '../../../domain/ids.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
@@ -25,6 +26,8 @@ export interface Workload {
 const PAUSE_MS = { min: 200, max: 8_000 };
 /** Pods on all nodes together, per node: above what the subnets hold, below what would drown the run. */
 const PODS_PER_NODE_MAX = 14;
+/** One pod in so many may reach instance metadata. */
+const IMDS_EVERY = 4;
 const ANNOTATION = 'k8s.amazonaws.com/eniConfig';
 
 /** Starts to draw deeds until frozen. */
@@ -41,7 +44,8 @@ export function startWorkload(deps: WorkloadDeps): Workload {
     for (let n = 0; n < count && podKeys().length < PODS_PER_NODE_MAX * deps.nodes.length; n += 1) {
       podNumber += 1;
       const name = `p${podNumber}`;
-      cluster.admin.applyPod({ namespace: 'default', name });
+      const annotations = podNumber % IMDS_EVERY === 0 ? { [ALLOW_IMDS_ANNOTATION]: 'true' } : {};
+      cluster.admin.applyPod({ namespace: 'default', name, annotations });
       cluster.admin.bindPod(podKey('default', name), node);
     }
   };

@@ -6,6 +6,7 @@ import type { Log } from '../../../ports/log.ts';
 import { createAddressChecker } from '../../checkers/address-checker.ts';
 import type { Checker, LiveSandbox, WorldTruth } from '../../checkers/checker.ts';
 import { createEniChecker } from '../../checkers/eni-checker.ts';
+import { createImdsChecker } from '../../checkers/imds-checker.ts';
 import { createLivenessChecker, type LivenessChecker } from '../../checkers/liveness-checker.ts';
 import { createSelectionChecker } from '../../checkers/selection-checker.ts';
 import { createSimCluster, type SimCluster } from '../../cluster/sim-cluster.ts';
@@ -17,7 +18,7 @@ import { drawBetween } from '../../kernel/draw.ts';
 import { createKernel, type Kernel, type RunEnd } from '../../kernel/kernel.ts';
 import { type ChoiceModel, createChoiceModel } from './sim-choice.ts';
 import { CONTROLLER, COOLDOWN_SECONDS, startControllers, startCrashes } from './sim-controller.ts';
-import { startSimNode } from './sim-node.ts';
+import { type SimNode, startSimNode } from './sim-node.ts';
 import { INSTANCE_TYPE, makeSimVpc, type SimVpcPlan, ZONES } from './sim-vpc.ts';
 import { startWorkload } from './sim-workload.ts';
 
@@ -117,13 +118,17 @@ function startWorld(kernel: Kernel, profile: FaultProfile, options: SimulationOp
     isController: (actor) => actor.startsWith(CONTROLLER),
     broken,
   };
-  const { checkers, choices, liveness } = createCheckers({ truth, vpc, account });
+  const nodesByName = new Map<NodeName, SimNode>();
+  const imds = createImdsChecker(truth, (node) => nodesByName.get(node)?.imdsOpen() ?? []);
+  const { checkers, choices, liveness } = createCheckers({ truth, vpc, account, more: [imds] });
   ec2.onChange((change) => {
     for (const checker of checkers) checker.onEc2Change?.(change);
   });
   const nodes = launchNodes({ kernel, ec2, cluster, vpc, instances }).map(({ name, instanceId, zone }) => {
     choices.addNode(name, zone);
-    return startSimNode({ name, instanceId, kernel, ec2, cluster, dial, log, live, checkers, broken });
+    const node = startSimNode({ name, instanceId, kernel, ec2, cluster, dial, log, live, checkers, broken });
+    nodesByName.set(name, node);
+    return node;
   });
   startCrashes({ kernel, dial, nodes, controller: startControllers({ kernel, ec2, cluster, log }) });
   startMischief({ clock, random: random.fork('mischief'), ec2, profile: () => dial.profile().person });
@@ -171,9 +176,10 @@ interface CheckerParts {
   readonly truth: WorldTruth;
   readonly vpc: SimVpcPlan;
   readonly account: Account;
+  readonly more: readonly Checker[];
 }
 
-function createCheckers({ truth, vpc, account }: CheckerParts): {
+function createCheckers({ truth, vpc, account, more }: CheckerParts): {
   checkers: readonly Checker[];
   choices: ChoiceModel;
   liveness: LivenessChecker;
@@ -186,7 +192,8 @@ function createCheckers({ truth, vpc, account }: CheckerParts): {
       account.podsServed += 1;
     },
   };
-  const checkers = [createAddressChecker(truth), createEniChecker(truth), selection, liveness, counter];
+  const addresses = createAddressChecker(truth);
+  const checkers = [addresses, createEniChecker(truth), selection, liveness, ...more, counter];
   return { checkers, choices, liveness };
 }
 
