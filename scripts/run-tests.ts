@@ -15,12 +15,16 @@ const oneProcess = ['--test-isolation=none'];
 /** Two cores, and one kernel to share: one file at a time. */
 const processPerFile = ['--test-concurrency=1', '--test-timeout=300000'];
 
+/** Pods of a real cluster start in seconds, and a story has dozens of steps. */
+const clusterPerFile = ['--test-concurrency=1', '--test-timeout=1500000'];
+
 const suites: Readonly<Record<string, Suite>> = {
   house: { files: ['test/house.test.ts', 'test/house/*.test.ts'], options: oneProcess, minutesMax: 5 },
   unit: { files: ['src/**/*.test.ts'], options: oneProcess, minutesMax: 5 },
   netns: { files: ['test/netns/**/*.test.ts'], options: processPerFile, minutesMax: 15 },
   runtime: { files: ['test/runtime/*.test.ts'], options: processPerFile, minutesMax: 15 },
   conformance: { files: ['test/conformance/*.test.ts'], options: processPerFile, minutesMax: 15 },
+  kubernetes: { files: ['test/kubernetes/*.test.ts'], options: clusterPerFile, minutesMax: 40 },
   simulation: { files: ['test/simulation/**/*.test.ts'], options: processPerFile, minutesMax: 15 },
 };
 

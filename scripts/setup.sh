@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Prepares a machine for one purpose: `scripts/setup.sh check|demo|test|bench`. Does nothing where all is there already.
+# Prepares a machine for one purpose: `scripts/setup.sh check|demo|test|e2e|bench`. Does nothing where all is there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-purpose=${1:?usage: scripts/setup.sh check|demo|test|bench}
+purpose=${1:?usage: scripts/setup.sh check|demo|test|e2e|bench}
 node_major_min=20 # npm only needs it to fetch the Node.js that the project runs on
 runtime_major_min=24
 
@@ -53,14 +53,16 @@ missing_packages() {
   has_file '/usr/lib/*/libnftables.so.1' '/usr/lib*/libnftables.so.1' '/lib/*/libnftables.so.1' || echo libnftables1
   # The plugins that ours is measured against.
   [ "$purpose" = demo ] || has_file /usr/lib/cni/ptp /opt/cni/bin/ptp || echo containernetworking-plugins
-  [ "$purpose" = test ] || return 0
+  [ "$purpose" = test ] || [ "$purpose" = e2e ] || return 0
   # A container runtime to run pods with, an image to make, and what the plugin portmap calls.
   has_program containerd || echo containerd
   has_program runc || echo runc
   has_program iptables || echo iptables
   has_program busybox || echo busybox-static
+  # The certificates of a control plane.
+  [ "$purpose" != e2e ] || has_program openssl || echo openssl
   # The other EC2 that ours is compared with comes from PyPI.
-  can_install_from_pypi || echo python3-venv
+  [ "$purpose" != test ] || can_install_from_pypi || echo python3-venv
 }
 
 install_debian() {
@@ -87,5 +89,6 @@ check_runtime
 if [ "$purpose" != check ] && [ "$(uname -s)" = Linux ]; then
   install_debian
   # They are built once for a machine; a test that needs one which is missing says so.
-  [ "$purpose" != test ] || scripts/build-tools.sh >/dev/null
+  case $purpose in test | e2e) scripts/build-tools.sh >/dev/null ;; esac
+  [ "$purpose" != e2e ] || test/kubernetes/build-programs.sh >/dev/null
 fi

@@ -100,11 +100,11 @@ test('documents: every relative link leads to a file', () => {
 
 test('documents: every make target and npm script that is named exists', () => {
   const targets = new Set(
-    [...readFileSync('Makefile', 'utf8').matchAll(/^([a-z]+):/gm)].map((match) => match[1]),
+    [...readFileSync('Makefile', 'utf8').matchAll(/^([a-z0-9]+):/gm)].map((match) => match[1]),
   );
   const manifest: { scripts: Record<string, string> } = JSON.parse(readFileSync('package.json', 'utf8'));
   const faults = [...documents].flatMap(([path, text]) => {
-    const made = [...text.matchAll(/(?:`|^)(?:sudo )?make ([a-z]+)/gm)].filter(
+    const made = [...text.matchAll(/(?:`|^)(?:sudo )?make ([a-z0-9]+)/gm)].filter(
       (match) => !targets.has(match[1]),
     );
     const ran = [...text.matchAll(/npm run (?:--silent )?([a-z:]+)/g)].filter(
