@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { runCommand } from './testing.ts';
 
-const PAGES = ['max-pods'];
+const PAGES = ['max-pods', 'userdata'];
 
 /** A block marked `console`: a line `$ command`, and below it what it prints on both channels. */
 const EXAMPLE = /^(```console\n\$ (eniwhere [^\n]*)\n)([\s\S]*?)^```$/gm;

@@ -6,6 +6,7 @@ import { addIamPolicy } from './iam-policy.ts';
 import { addLabRun } from './lab-run.ts';
 import { addLabUp } from './lab-up.ts';
 import { addMaxPods } from './max-pods.ts';
+import { addUserData } from './userdata.ts';
 
 /** Runs one command line (without the program's own name) and answers its exit code. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
@@ -43,6 +44,7 @@ Examples:
   addLabRun(lab, context, end);
   addLabUp(lab, context, end);
   addMaxPods(program, context, end);
+  addUserData(program, context, end);
   addIamPolicy(program, context);
   return program;
 }
