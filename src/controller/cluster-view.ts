@@ -5,6 +5,8 @@ import type {
   EniConfigRecord,
   Kind,
   KindMap,
+  NamespaceRecord,
+  NodeNetworkClassRecord,
   NodeNetworkRecord,
   NodeRecord,
   PodRecord,
@@ -19,6 +21,8 @@ export interface ClusterView {
   readonly podsOfNode: Map<string, Set<string>>;
   readonly eniConfigs: Map<string, EniConfigRecord>;
   readonly nodeNetworks: Map<string, NodeNetworkRecord>;
+  readonly classes: Map<string, NodeNetworkClassRecord>;
+  readonly namespaces: Map<string, NamespaceRecord>;
   /** Kinds whose first snapshot has come: nothing is decided before all have (RST-1). */
   readonly synced: Set<Kind>;
 }
@@ -31,11 +35,15 @@ export function createClusterView(): ClusterView {
     podsOfNode: new Map(),
     eniConfigs: new Map(),
     nodeNetworks: new Map(),
+    classes: new Map(),
+    namespaces: new Map(),
     synced: new Set(),
   };
 }
 
-export const isSynced = (view: ClusterView): boolean => view.synced.size === 4;
+const KIND_COUNT = 6;
+
+export const isSynced = (view: ClusterView): boolean => view.synced.size === KIND_COUNT;
 
 /** Takes in one watch event and answers the names of the objects that it touched. */
 export function recordEvent<K extends Kind>(
@@ -88,6 +96,8 @@ function storeOf<K extends Kind>(view: ClusterView, kind: K): Map<string, KindMa
     Pod: view.pods,
     EniConfig: view.eniConfigs,
     NodeNetwork: view.nodeNetworks,
+    NodeNetworkClass: view.classes,
+    Namespace: view.namespaces,
   };
   return stores[kind];
 }

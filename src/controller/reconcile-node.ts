@@ -20,6 +20,7 @@ import { cureFor, subnetOf } from './failure-cure.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { emitEvents, withOwnConditions } from './report.ts';
+import type { NodeChoices } from './select-for-node.ts';
 import { snapshotOf } from './snapshot.ts';
 
 export interface ReconcileDeps {
@@ -33,6 +34,7 @@ export interface ReconcileDeps {
   readonly random: Random;
   readonly log: Log;
   readonly settings: ControllerSettings;
+  readonly choices: NodeChoices;
 }
 
 /** When to look at the node again although nothing happens, ms; `undefined`: only when something does. */
@@ -57,6 +59,7 @@ export async function reconcileNode(
     cluster: deps.clusterView,
     ec2: deps.ec2View,
     settings: deps.settings,
+    choices: deps.choices,
     now,
     freshIntentId: intentId(`eniwhere-${randomHex(deps.random, 32)}`),
   };

@@ -97,6 +97,7 @@ test('a malformed object keeps the words of its parser', () => {
   assert.deepEqual(resolved, {
     kind: 'Invalid',
     name: 'pods',
+    labels: {},
     message: 'ENIConfig "pods" has no spec.subnet',
     fix: 'set it',
   });

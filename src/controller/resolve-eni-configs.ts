@@ -2,23 +2,41 @@
 
 import type { EniConfig, EniConfigView } from '../domain/eniconfig/eni-config.ts';
 import type { EniConfigRecord } from '../ports/cluster.ts';
+import type { ClusterView } from './cluster-view.ts';
 import { type Ec2View, knownValue } from './ec2-view.ts';
+
+/** Every ENIConfig of the cluster by name, with what EC2 says of it. */
+export const resolveEniConfigs = (cluster: ClusterView, view: Ec2View): ReadonlyMap<string, EniConfigView> =>
+  new Map([...cluster.eniConfigs.values()].map((record) => [record.name, resolveEniConfig(record, view)]));
 
 /** Resolves one ENIConfig against the view. */
 export function resolveEniConfig(record: EniConfigRecord, view: Ec2View): EniConfigView {
   if (record.spec.kind === 'Malformed') {
-    return { kind: 'Invalid', name: record.name, message: record.spec.message, fix: record.spec.fix };
+    return {
+      kind: 'Invalid',
+      name: record.name,
+      labels: record.labels,
+      message: record.spec.message,
+      fix: record.spec.fix,
+    };
   }
   return resolve(record.spec.eniConfig, view);
 }
 
 function resolve(eniConfig: EniConfig, view: Ec2View): EniConfigView {
-  const { name, subnetId } = eniConfig;
-  const invalid = (message: string, fix: string): EniConfigView => ({ kind: 'Invalid', name, message, fix });
+  const { name, labels, subnetId } = eniConfig;
+  const invalid = (message: string, fix: string): EniConfigView => ({
+    kind: 'Invalid',
+    name,
+    labels,
+    message,
+    fix,
+  });
   if (!view.subnets.has(subnetId)) {
     return {
       kind: 'Unresolved',
       name,
+      labels,
       message: `EC2 has not yet answered for subnet ${subnetId} of ENIConfig "${name}"`,
     };
   }
@@ -34,6 +52,7 @@ function resolve(eniConfig: EniConfig, view: Ec2View): EniConfigView {
       return {
         kind: 'Unresolved',
         name,
+        labels,
         message: `EC2 has not yet answered for security group ${groupId} of ENIConfig "${name}"`,
       };
     }

@@ -1,23 +1,22 @@
 // Freezes what is believed of one node for one decision.
 
 import type { Ip } from '../domain/address/ip.ts';
-import type { EniConfigView, SubnetFacts } from '../domain/eniconfig/eni-config.ts';
-import { selectEniConfig } from '../domain/eniconfig/select-eni-config.ts';
-import type { Selection } from '../domain/eniconfig/selection.ts';
+import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
+import type { ClassOverrides } from '../domain/eniconfig/node-network-class.ts';
 import type { EniId, IntentId, NodeName, SubnetId } from '../domain/ids.ts';
 import { maxPods } from '../domain/instance/max-pods.ts';
 import type { InstanceFacts } from '../domain/ipam/node-network.ts';
 import type { EniView, NodeView, PlanSettings } from '../domain/ipam/node-view.ts';
 import { ENI_CONFIG_TAG, intentOf, isOwned } from '../domain/ipam/tags.ts';
 import { err, ok, type Result } from '../domain/result.ts';
-import type { NodeNetworkRecord, NodeRecord } from '../ports/cluster.ts';
+import type { NodeNetworkRecord } from '../ports/cluster.ts';
 import type { Ec2Instance, Ec2Vpc } from '../ports/ec2.ts';
 import { type ClusterView, isSynced, podsNeedingAddress } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, enisOf, knownValue } from './ec2-view.ts';
 import type { EniBelief } from './eni-belief.ts';
 import type { NodeMemory } from './node-memory.ts';
-import { resolveEniConfig } from './resolve-eni-configs.ts';
+import { type NodeChoices, selectForNode } from './select-for-node.ts';
 
 /** A create is repeated for this long; EC2 keeps client tokens far longer. */
 const INTENT_RETRY_MS = 60_000;
@@ -28,6 +27,7 @@ export interface SnapshotSources {
   readonly cluster: ClusterView;
   readonly ec2: Ec2View;
   readonly settings: ControllerSettings;
+  readonly choices: NodeChoices;
   readonly now: number;
   readonly freshIntentId: IntentId;
 }
@@ -58,12 +58,13 @@ export function snapshotOf(
     return err(`EC2 does not show ${unseen} attached, which was published before this process began`);
   const subnets = new Map<SubnetId, SubnetFacts>();
   for (const [id, known] of ec2.subnets) if (known.kind === 'Known') subnets.set(id, known.value);
+  const { selection, overrides } = selectForNode(node, instance, from);
   return ok({
     now,
     nodeName: name,
     instance: factsOf(instance),
     limits,
-    selection: select(node, instance, from),
+    selection,
     subnets,
     enis: beliefs.map((belief) => eniView(belief, instance, published, from)),
     ...(published === undefined ? {} : { published: { spec: published.spec, status: published.status } }),
@@ -72,7 +73,7 @@ export function snapshotOf(
       .sort(),
     // The primary ENI serves no pods, whether or not custom networking is on.
     maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
-    settings: planSettings(settings, vpc),
+    settings: planSettings(settings, vpc, overrides),
     obstacles: memory.obstacles.filter((one) => one.until > now),
     ...(memory.excessSince === undefined ? {} : { excessSince: memory.excessSince }),
     failedIntents: memory.failedIntents,
@@ -95,46 +96,24 @@ function factsOf(instance: Ec2Instance): InstanceFacts {
   };
 }
 
-function planSettings(settings: ControllerSettings, vpc: Ec2Vpc): PlanSettings {
+/** What the node's class sets goes before what the cluster sets. */
+function planSettings(settings: ControllerSettings, vpc: Ec2Vpc, overrides: ClassOverrides): PlanSettings {
+  const maxEni = overrides.maxEni ?? settings.targets.maxEni;
   return {
     datapath: {
-      externalSnat: settings.externalSnat,
-      directCidrs: [...vpc.cidrs, ...settings.excludeSnatCidrs],
+      externalSnat: overrides.externalSnat ?? settings.externalSnat,
+      directCidrs: [...vpc.cidrs, ...(overrides.excludeSnatCidrs ?? settings.excludeSnatCidrs)],
       mtu: settings.mtu,
       vethPrefix: settings.vethPrefix,
       randomizeSnat: settings.randomizeSnat,
     },
     cooldownMs: settings.cooldownMs,
-    targets: settings.targets,
-    onEniConfigChange: settings.onEniConfigChange,
+    targets: { ...(overrides.targets ?? settings.targets), ...(maxEni === undefined ? {} : { maxEni }) },
+    onEniConfigChange: overrides.onEniConfigChange ?? settings.onEniConfigChange,
     excessHoldMs: settings.excessHoldMs,
     intentRetryMs: INTENT_RETRY_MS,
     intentLifeMs: INTENT_LIFE_MS,
   };
-}
-
-function select(node: NodeRecord, instance: Ec2Instance, from: SnapshotSources): Selection {
-  const byName = new Map<string, EniConfigView>();
-  for (const record of from.cluster.eniConfigs.values()) {
-    byName.set(record.name, resolveEniConfig(record, from.ec2));
-  }
-  return selectEniConfig({
-    node: {
-      kind: 'Readable',
-      node: {
-        name: node.name,
-        labels: node.labels,
-        annotations: node.annotations,
-        zone: instance.zone,
-        vpcId: instance.vpcId,
-        primarySubnetId: instance.primarySubnetId,
-        primarySecurityGroupIds: instance.primarySecurityGroupIds,
-      },
-    },
-    eniConfigs: { kind: 'Readable', byName },
-    classes: [],
-    settings: from.settings,
-  }).selection;
 }
 
 /**

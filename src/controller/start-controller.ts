@@ -13,7 +13,9 @@ import { createEc2View, type Ec2View } from './ec2-view.ts';
 import { createNodeMemory, type NodeMemory } from './node-memory.ts';
 import { type Ec2ReadLoop, startEc2ReadLoop } from './read-ec2.ts';
 import { reportEniConfig } from './report-eni-config.ts';
+import { reportClass } from './report-class.ts';
 import { reconcileNode } from './reconcile-node.ts';
+import type { NodeChoices } from './select-for-node.ts';
 import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
 export interface ControllerDeps {
@@ -35,6 +37,7 @@ const WORKER_COUNT = 32;
 /** After a round that ended in a programming mistake. */
 const CRASH_RETRY_MS = 5_000;
 const ENI_CONFIG_KEY = 'ENIConfig/';
+const CLASS_KEY = 'NodeNetworkClass/';
 
 interface Parts extends ControllerDeps {
   readonly clusterView: ClusterView;
@@ -42,6 +45,7 @@ interface Parts extends ControllerDeps {
   readonly budget: Budget;
   /** node name -> memory */
   readonly memories: Map<string, NodeMemory>;
+  readonly choices: NodeChoices;
 }
 
 /** Starts the controller. It runs until stopped; every failure is logged, reported and tried again. */
@@ -53,6 +57,7 @@ export function startController(deps: ControllerDeps): Controller {
     ec2View: createEc2View(clock.now()),
     budget: createBudget(clock),
     memories: new Map(),
+    choices: new Map(),
   };
   const reads = startEc2ReadLoop({
     ...parts,
@@ -87,6 +92,7 @@ function keysOf({ clusterView }: Parts, instances: ReadonlySet<InstanceId> | und
     return [
       ...nodes.map((node) => node.name),
       ...[...clusterView.eniConfigs.keys()].map((name) => ENI_CONFIG_KEY + name),
+      ...[...clusterView.classes.keys()].map((name) => CLASS_KEY + name),
     ];
   }
   return nodes
@@ -97,6 +103,7 @@ function keysOf({ clusterView }: Parts, instances: ReadonlySet<InstanceId> | und
 async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<number | undefined> {
   try {
     if (key.startsWith(ENI_CONFIG_KEY)) return await reportEniConfig(parts, key.slice(ENI_CONFIG_KEY.length));
+    if (key.startsWith(CLASS_KEY)) return await reportClass(parts, key.slice(CLASS_KEY.length));
     const memory = parts.memories.get(key) ?? createNodeMemory();
     parts.memories.set(key, memory);
     return await reconcileNode({ ...parts, reads }, key as NodeName, memory);
@@ -113,7 +120,7 @@ function startWatches(
   parts: Parts,
   { reads, queue }: { readonly reads: Ec2ReadLoop; readonly queue: WorkQueue },
 ): readonly Subscription[] {
-  const { cluster, clusterView, ec2View, memories } = parts;
+  const { cluster, clusterView, ec2View, memories, choices } = parts;
   const addAll = (): void => {
     for (const key of keysOf(parts, undefined)) queue.add(key);
   };
@@ -128,7 +135,10 @@ function startWatches(
     });
   return [
     follow('Node', (node) => {
-      if (!clusterView.nodes.has(node.name)) memories.delete(node.name);
+      if (!clusterView.nodes.has(node.name)) {
+        memories.delete(node.name);
+        choices.delete(node.name);
+      }
       if (node.instanceId !== undefined && !ec2View.readInstances.has(node.instanceId)) reads.readMissing();
       queue.add(node.name);
     }),
@@ -139,6 +149,8 @@ function startWatches(
       reads.readMissing();
       addAll();
     }),
+    follow('NodeNetworkClass', addAll),
+    follow('Namespace', () => undefined),
     follow('NodeNetwork', (record) => queue.add(record.name)),
   ];
 }

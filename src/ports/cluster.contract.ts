@@ -2,153 +2,24 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type {
-  EniId,
-  InstanceId,
-  IntentId,
-  NodeName,
-  SecurityGroupId,
-  SubnetId,
-  VpcId,
-} from '../domain/ids.ts';
+import type { NodeName } from '../domain/ids.ts';
 import type { Ip } from '../domain/address/ip.ts';
-import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
 import { emptyStatus } from '../domain/ipam/node-network.ts';
-import type { Clock } from './clock.ts';
-import type {
-  ClusterFailure,
-  ClusterOutcome,
-  ControllerCluster,
-  EniConfigRecord,
-  Kind,
-  KindMap,
-  NodeNetworkRecord,
-  NodeRecord,
-  WatchEvent,
-  WatchScope,
-} from './cluster.ts';
-
-export interface ClusterContractWorld {
-  readonly cluster: ControllerCluster;
-  readonly clock: Clock;
-  /** Runs work to its end; a simulated world moves its time meanwhile. */
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** By other hands than the port's. The Node is without labels, or with the one label given. */
-  applyNode(name: NodeName, label?: { readonly key: string; readonly value: string }): Promise<NodeRecord>;
-  deleteNode(name: NodeName): Promise<void>;
-  applyPod(pod: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly nodeName?: NodeName;
-  }): Promise<void>;
-  deletePod(pod: { readonly namespace: string; readonly name: string }): Promise<void>;
-  applyEniConfig(name: string, subnetId: SubnetId): Promise<EniConfigRecord>;
-}
-
-const NODE = 'node-1' as NodeName;
-const SUBNET = 'subnet-0123456789abcdef0' as SubnetId;
-const POLL_MS = 100;
-const POLL_MAX = 300;
-
-function value<T>(outcome: ClusterOutcome<T>): T {
-  if (outcome.kind !== 'ok') assert.fail(`expected an answer, got ${JSON.stringify(outcome)}`);
-  return outcome.value;
-}
-
-function failsWith(outcome: ClusterOutcome<unknown>, kind: ClusterFailure['kind']): void {
-  assert.ok(outcome.kind === 'failed', JSON.stringify(outcome));
-  assert.equal(outcome.failure.kind, kind);
-  assert.notEqual(outcome.failure.message, '');
-}
-
-async function eventually(
-  world: ClusterContractWorld,
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-): Promise<void> {
-  for (let poll = 0; poll < POLL_MAX; poll++) {
-    if (await holds()) return;
-    await world.clock.sleep(POLL_MS, 'poll');
-  }
-  assert.fail(`never: ${what}`);
-}
-
-/** Time enough for an event that must not come to come. */
-const waitForNothing = (world: ClusterContractWorld): Promise<void> => world.clock.sleep(2000, 'nothing');
-
-const group = 'sg-0123456789abcdef0' as SecurityGroupId;
-
-const spec = (cooldownMs: number): NodeNetworkSpec => ({
-  instance: {
-    instanceId: 'i-0123456789abcdef0' as InstanceId,
-    instanceType: 'm5.large',
-    zone: 'a',
-    vpcId: 'vpc-0123456789abcdef0' as VpcId,
-    primaryEniId: 'eni-0123456789abcdef0' as EniId,
-    primaryAddress: '10.0.0.4' as Ip,
-    primarySubnetId: SUBNET,
-    primarySecurityGroupIds: [group],
-  },
-  selection: {
-    kind: 'EniConfig',
-    name: 'a',
-    subnetId: SUBNET,
-    securityGroupIds: [group],
-    source: 'Zone',
-    reason: 'the ENIConfig of the zone',
-  },
-  intents: [
-    {
-      id: 'intent-1' as IntentId,
-      kind: 'CreateEni',
-      subnetId: SUBNET,
-      securityGroupIds: [group],
-      addressCount: 3,
-      eniConfig: 'a',
-      notedAt: 1,
-    },
-  ],
-  enis: [],
-  settings: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
-  cooldownMs,
-});
-
-async function createNodeNetwork(world: ClusterContractWorld, name = NODE): Promise<NodeNetworkRecord> {
-  const node = await world.applyNode(name);
-  return value(await world.cluster.createNodeNetwork(name, node, spec(1)));
-}
-
-interface Seen<K extends Kind> {
-  readonly events: WatchEvent<KindMap[K]>[];
-  readonly close: () => void;
-}
-
-/** Starts a watch and waits for its first snapshot. */
-async function watching<K extends Kind>(
-  world: ClusterContractWorld,
-  kind: K,
-  scope?: WatchScope,
-): Promise<Seen<K>> {
-  const events: WatchEvent<KindMap[K]>[] = [];
-  const subscription = world.cluster.watch({
-    kind,
-    ...(scope === undefined ? {} : { scope }),
-    onEvent: (event) => events.push(event),
-  });
-  await eventually(world, `${kind} are listed`, () => events.length > 0);
-  assert.equal(events[0]?.type, 'Snapshot');
-  return { events, close: () => subscription.close() };
-}
-
-/** Events as short texts: a type, and of what. */
-const told = (events: readonly WatchEvent<KindMap[Kind]>[]): string[] =>
-  events.map((event) =>
-    event.type === 'Snapshot'
-      ? `Snapshot ${event.objects.map(({ name }) => name).join(' ')}`.trimEnd()
-      : `${event.type} ${event.object.name}`,
-  );
-
-type Rule = (title: string, body: (world: ClusterContractWorld) => Promise<void>) => void;
+import { classRules, nodeRules, ownEniConfigRules } from './cluster-objects.contract.ts';
+import {
+  type ClusterContractWorld,
+  createNodeNetwork,
+  eventually,
+  failsWith,
+  NODE,
+  type Rule,
+  spec,
+  SUBNET,
+  told,
+  value,
+  waitForNothing,
+  watching,
+} from './cluster-world.contract.ts';
 
 /** Registers the suite. `createWorld` makes an empty cluster for each test. */
 export function clusterContract(name: string, createWorld: () => Promise<ClusterContractWorld>): void {
@@ -160,6 +31,11 @@ export function clusterContract(name: string, createWorld: () => Promise<Cluster
   };
   describe(`${name}: reading and writing`, () => writingRules(rule));
   describe(`${name}: status subresource`, () => statusRules(rule));
+  describe(`${name}: classes, namespaces, and what is written beside NodeNetworks`, () => {
+    classRules(rule);
+    ownEniConfigRules(rule);
+    nodeRules(rule);
+  });
   describe(`${name}: watching`, () => watchingRules(rule));
 }
 
@@ -180,7 +56,7 @@ function writingRules(rule: Rule): void {
   });
 
   rule('what is not there is read as undefined, with certainty', async (world) => {
-    for (const kind of ['Node', 'NodeNetwork', 'EniConfig'] as const) {
+    for (const kind of ['Node', 'NodeNetwork', 'EniConfig', 'NodeNetworkClass', 'Namespace'] as const) {
       assert.deepEqual(await world.cluster.get(kind, 'nothing'), { kind: 'ok', value: undefined });
     }
     assert.deepEqual(await world.cluster.get('Pod', 'default/nothing'), { kind: 'ok', value: undefined });

@@ -1,6 +1,7 @@
-// Kubernetes as Eniwhere uses it: four kinds, projected to the fields that are read, and Events.
+// Kubernetes as Eniwhere uses it: six kinds, projected to the fields that are read, and Events.
 
 import type { EniConfig } from '../domain/eniconfig/eni-config.ts';
+import type { ClassSpec } from '../domain/eniconfig/node-network-class.ts';
 import type { InstanceId, NodeName, PodKey } from '../domain/ids.ts';
 import type { NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
 import type { Outcome } from './outcome.ts';
@@ -23,7 +24,19 @@ export interface NodeRecord extends Meta {
   readonly instanceId?: InstanceId;
   /** Label topology.kubernetes.io/zone, or the zone of the provider id. */
   readonly zone?: string;
+  readonly taints: readonly NodeTaint[];
+  /** status.capacity of the extended resources whose names begin with `eniwhere.io/`; others are left out. */
+  readonly extendedResources: Readonly<Record<string, number>>;
 }
+
+export interface NodeTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+}
+
+/** Only its annotations are read: they hold for all pods in it. */
+export type NamespaceRecord = Meta;
 
 export interface PodRecord extends Meta {
   readonly key: PodKey;
@@ -50,6 +63,21 @@ export interface EniConfigStatus {
   readonly freeAddressCount?: number;
 }
 
+/** A NodeNetworkClass object as read. */
+export interface NodeNetworkClassRecord extends Meta {
+  readonly spec: ClassSpec;
+  readonly status?: NodeNetworkClassStatus;
+}
+
+export interface NodeNetworkClassStatus {
+  readonly ready: boolean;
+  readonly message: string;
+  /** Nodes that the class claims. */
+  readonly nodeCount: number;
+  /** ENIConfigs that it chooses among, by name. */
+  readonly eniConfigs: readonly string[];
+}
+
 export interface NodeNetworkRecord extends Meta {
   readonly name: NodeName;
   readonly spec: NodeNetworkSpec;
@@ -61,6 +89,8 @@ export interface KindMap {
   readonly Pod: PodRecord;
   readonly EniConfig: EniConfigRecord;
   readonly NodeNetwork: NodeNetworkRecord;
+  readonly NodeNetworkClass: NodeNetworkClassRecord;
+  readonly Namespace: NamespaceRecord;
 }
 export type Kind = keyof KindMap;
 
@@ -117,6 +147,27 @@ export interface ClusterWriter {
   updateNodeNetworkSpec(record: NodeNetworkRecord): Promise<ClusterOutcome<NodeNetworkRecord>>;
   deleteNodeNetwork(record: NodeNetworkRecord): Promise<ClusterOutcome<void>>;
   updateEniConfigStatus(record: EniConfigRecord, status: EniConfigStatus): Promise<ClusterOutcome<void>>;
+  updateNodeNetworkClassStatus(
+    record: NodeNetworkClassRecord,
+    status: NodeNetworkClassStatus,
+  ): Promise<ClusterOutcome<void>>;
+  createEniConfig(eniConfig: EniConfig): Promise<ClusterOutcome<EniConfigRecord>>;
+  /** Writes the subnet and the groups; the name and the labels stay. */
+  updateEniConfigSpec(
+    record: EniConfigRecord,
+    spec: Pick<EniConfig, 'subnetId' | 'securityGroupIds'>,
+  ): Promise<ClusterOutcome<EniConfigRecord>>;
+  deleteEniConfig(record: EniConfigRecord): Promise<ClusterOutcome<void>>;
+  /** Takes away every taint with this key, whatever its value and effect; others stay. */
+  removeNodeTaint(record: NodeRecord, key: string): Promise<ClusterOutcome<NodeRecord>>;
+  /**
+   * Sets the node's extended resources whose names begin with `eniwhere.io/` to exactly these (status.capacity and
+   * status.allocatable, in the status subresource); those not named are taken away.
+   */
+  setExtendedResources(
+    record: NodeRecord,
+    resources: Readonly<Record<string, number>>,
+  ): Promise<ClusterOutcome<NodeRecord>>;
 }
 
 /** The status subresource: the agent's right, and the controller's for its own condition types. */

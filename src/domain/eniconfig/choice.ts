@@ -13,7 +13,9 @@ export interface WrittenPlace {
 
 export type Choice =
   | { readonly source: WrittenPlace['source']; readonly name: string; readonly place: WrittenPlace }
-  | { readonly source: 'Zone' | 'Default'; readonly name: string };
+  | { readonly source: 'Zone' | 'Default'; readonly name: string }
+  /** `reason` says which class, and why this one of its candidates. */
+  | { readonly source: 'Class'; readonly name: string; readonly reason: string };
 
 /** Why this name, as a sentence without its full stop. */
 export function choiceReason(choice: Choice, node: SelectionNode): string {
@@ -22,6 +24,8 @@ export function choiceReason(choice: Choice, node: SelectionNode): string {
     case 'Annotation':
     case 'Label':
       return `${placeText(choice.place, node)} names ${quote(choice.name)}`;
+    case 'Class':
+      return choice.reason;
     case 'Zone':
       return `ENIConfig ${quote(choice.name)} is named like the zone of node ${node.name}`;
     case 'Default':

@@ -23,6 +23,21 @@ export interface SubnetFacts {
 /** An ENIConfig that can be used, or why it cannot; `message` names the field and the value, `fix` says what to do. */
 export type EniConfigView =
   | { readonly kind: 'Valid'; readonly eniConfig: EniConfig; readonly subnet: SubnetFacts }
-  | { readonly kind: 'Invalid'; readonly name: string; readonly message: string; readonly fix: string }
+  | {
+      readonly kind: 'Invalid';
+      readonly name: string;
+      readonly labels: Readonly<Record<string, string>>;
+      readonly message: string;
+      readonly fix: string;
+    }
   /** EC2 has not answered yet, so nothing is known: wait, never choose another. */
-  | { readonly kind: 'Unresolved'; readonly name: string; readonly message: string };
+  | {
+      readonly kind: 'Unresolved';
+      readonly name: string;
+      readonly labels: Readonly<Record<string, string>>;
+      readonly message: string;
+    };
+
+/** The object's labels, by which selectors find it, whether or not it can be used. */
+export const labelsOf = (view: EniConfigView): Readonly<Record<string, string>> =>
+  view.kind === 'Valid' ? view.eniConfig.labels : view.labels;

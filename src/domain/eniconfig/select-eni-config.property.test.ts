@@ -32,8 +32,14 @@ const view = (name: string): fc.Arbitrary<EniConfigView> =>
       arbitrary: fc.record({ zone: fc.constantFrom(...ZONES) }).map(({ zone }) => valid({ name, zone })),
     },
     { weight: 1, arbitrary: fc.constant(valid({ name, vpc: 'vpc-0000000b' })) },
-    { weight: 1, arbitrary: fc.constant<EniConfigView>({ kind: 'Invalid', name, message: 'm', fix: 'f' }) },
-    { weight: 1, arbitrary: fc.constant<EniConfigView>({ kind: 'Unresolved', name, message: 'm' }) },
+    {
+      weight: 1,
+      arbitrary: fc.constant<EniConfigView>({ kind: 'Invalid', name, labels: {}, message: 'm', fix: 'f' }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constant<EniConfigView>({ kind: 'Unresolved', name, labels: {}, message: 'm' }),
+    },
   );
 
 const written = fc.option(fc.constantFrom(...NAMES), { nil: undefined, freq: 2 });

@@ -26,12 +26,14 @@ const fallback = valid({ name: 'default', subnet: 'subnet-0000000d' });
 const invalidOne: EniConfigView = {
   kind: 'Invalid',
   name: 'broken',
+  labels: {},
   message: 'spec.securityGroups[0] "sg-00000bad" does not exist',
   fix: 'Correct spec.securityGroups: kubectl edit eniconfig broken',
 };
 const unresolvedOne: EniConfigView = {
   kind: 'Unresolved',
   name: 'fresh',
+  labels: {},
   message: 'DescribeSubnets timed out',
 };
 const all = [zoneA, zoneB, special, other, fallback, invalidOne, unresolvedOne];
@@ -246,24 +248,6 @@ describe('[SEL-7] when no rule names an ENIConfig', () => {
   });
 });
 
-describe('[SEL-8] a NodeNetworkClass', () => {
-  const gpu = { name: 'gpu', priority: 10, matchLabels: { pool: 'gpu' } };
-  const everyone = { name: 'everyone', priority: 1, matchLabels: {} };
-  const gpuNode = node({ labels: { pool: 'gpu' } });
-
-  it('that claims the node stops the selection until classes are supported', () => {
-    const selection = refused(select({ ...selectionInput(gpuNode, all), classes: [everyone, gpu] }));
-    assert.deepEqual([selection.source, selection.problem], ['Class', 'ClassNotSupported']);
-    assert.match(selection.message, /^NodeNetworkClass "gpu" matches node n1,/);
-  });
-
-  it('that matches other nodes is passed over, and yields to a written name', () => {
-    assert.equal(select({ ...selectionInput(node(), all), classes: [gpu] }).source, 'Zone');
-    const written = node({ labels: { pool: 'gpu', [KEY]: 'other' } });
-    assert.equal(select({ ...selectionInput(written, all), classes: [gpu] }).source, 'Label');
-  });
-});
-
 describe('[SEL-9] the trace', () => {
   it('lists every rule that was tried, in order, with what it found', () => {
     const { tried } = selectEniConfig(selectionInput(node(), [fallback]));
@@ -294,7 +278,7 @@ describe('[SEL-9] the trace', () => {
     assert.deepEqual(tried.at(-2), {
       rule: 'ClassFallback',
       matched: false,
-      detail: 'no NodeNetworkClass matches the node',
+      detail: 'no NodeNetworkClass without ENIConfigs of its own matches the node',
     });
     assert.deepEqual(tried.at(-1), { rule: 'Nothing', matched: true, detail: refused(selection).message });
   });

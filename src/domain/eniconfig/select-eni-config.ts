@@ -1,9 +1,10 @@
 // Which ENIConfig a node gets, and why: the first rule that names one decides, and a wrong name never falls through.
 
+import { quote } from '../address/quote.ts';
 import { assert } from '../result.ts';
 import { type Choice, choiceReason, type WrittenPlace } from './choice.ts';
 import type { EniConfigView } from './eni-config.ts';
-import { classOfNode } from './node-network-class.ts';
+import { type ClassAnswer, fallbackSelection, selectByClass } from './select-by-class.ts';
 import type { Selection, SelectionSource } from './selection.ts';
 import {
   DEFAULT_ENI_CONFIG_KEY,
@@ -13,8 +14,8 @@ import {
 } from './selection-input.ts';
 import type { SelectionNode } from './selection-node.ts';
 import {
-  classNotSupported,
   emptyName,
+  groupsUnknown,
   inOtherVpc,
   inOtherZone,
   invalid,
@@ -84,6 +85,7 @@ function rulesFor(input: SelectionInput, node: SelectionNode): readonly Rule[] {
   ];
   const byName = eniConfigs.kind === 'Readable' ? eniConfigs.byName : EMPTY;
   const context: ProblemContext = { node, byName, annotationKey };
+  const byClass = selectByClass(input, context);
   const implied: readonly Rule[] =
     eniConfigs.kind === 'Unreadable'
       ? [{ name: 'Unreadable', answer: () => ({ selection: eniConfigsUnreadable(eniConfigs.cause) }) }]
@@ -100,9 +102,9 @@ function rulesFor(input: SelectionInput, node: SelectionNode): readonly Rule[] {
       name: place.source,
       answer: () => writtenName(place, input, context),
     })),
-    { name: 'Class', answer: () => byClass(input, context) },
+    { name: 'Class', answer: () => classAnswer(byClass, node) },
     ...implied,
-    { name: 'ClassFallback', answer: () => ({ notApplied: 'no NodeNetworkClass matches the node' }) },
+    { name: 'ClassFallback', answer: () => classFallback(byClass, node) },
     { name: 'Nothing', answer: () => ({ selection: nothingNamed(places, context) }) },
   ];
 }
@@ -144,13 +146,19 @@ function writtenName(place: WrittenPlace, input: SelectionInput, context: Proble
   return { selection: view === undefined ? notFound(choice, context) : use(choice, view, context) };
 }
 
-/** Rule 3. Choosing by class is still to come; until then a class that claims the node stops the selection. */
-function byClass({ classes }: SelectionInput, context: ProblemContext): Answer {
-  if (classes.length === 0) return { notApplied: 'there are no NodeNetworkClasses' };
-  const found = classOfNode(classes, context.node);
-  return found === undefined
-    ? { notApplied: `none of ${classes.length} NodeNetworkClasses matches the node` }
-    : { selection: classNotSupported(found, context) };
+/** Rule 3. */
+function classAnswer(answer: ClassAnswer, node: SelectionNode): Answer {
+  return 'choice' in answer ? { selection: chosen(answer.choice, answer.view, node) } : answer;
+}
+
+/** Rule 6: of a class that lists no ENIConfigs, when the rules after it found none either. */
+function classFallback(answer: ClassAnswer, node: SelectionNode): Answer {
+  const from = 'fallbackOf' in answer ? answer.fallbackOf : undefined;
+  if (from === undefined)
+    return { notApplied: 'no NodeNetworkClass without ENIConfigs of its own matches the node' };
+  return from.fallback === 'None'
+    ? { notApplied: `the fallback of NodeNetworkClass ${quote(from.name)} is None` }
+    : { selection: fallbackSelection(from, 'nothing names an ENIConfig', node) };
 }
 
 /** Rules 4 and 5: an ENIConfig that applies by its own name, if it exists. */
@@ -200,6 +208,3 @@ function chosen(
       : named,
   };
 }
-
-const groupsUnknown = (node: SelectionNode): string =>
-  `the security groups of the primary ENI of node ${node.name} are not known`;

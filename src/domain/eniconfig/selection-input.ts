@@ -1,8 +1,9 @@
 // What selection knows when it decides: one node, the ENIConfigs, the classes, and the settings.
 
 import type { NodeName } from '../ids.ts';
+import type { EniConfigUse } from './class-strategy.ts';
 import type { EniConfigView } from './eni-config.ts';
-import type { NodeNetworkClass } from './node-network-class.ts';
+import type { NamedClass } from './node-network-class.ts';
 import type { SelectionNode } from './selection-node.ts';
 
 /** Default key of the annotation and of the label that name a node's ENIConfig. */
@@ -36,7 +37,11 @@ export interface SelectionInput {
   readonly eniConfigs:
     | { readonly kind: 'Readable'; readonly byName: ReadonlyMap<string, EniConfigView> }
     | NotReadable;
-  readonly classes: readonly NodeNetworkClass[];
+  readonly classes: readonly NamedClass[];
+  /** The ENIConfig whose ENIs take the node's new pods now: some strategies stay with it. */
+  readonly current?: string;
+  /** By ENIConfig, what the other nodes make of it. */
+  readonly use: ReadonlyMap<string, EniConfigUse>;
   readonly settings: SelectionSettings;
 }
 

@@ -1,5 +1,6 @@
 // The node that selection decides for.
 
+import type { Ip } from '../address/ip.ts';
 import type { NodeName, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
 
 /** A node with its EC2 facts. The zone is EC2's, so a node without a zone label has one too. */
@@ -9,6 +10,9 @@ export interface SelectionNode {
   readonly annotations: Readonly<Record<string, string>>;
   readonly zone: string;
   readonly vpcId: VpcId;
+  readonly instanceType: string;
+  /** Of the primary ENI, IPv4. */
+  readonly primaryAddress: Ip;
   readonly primarySubnetId: SubnetId;
   readonly primarySecurityGroupIds: readonly SecurityGroupId[];
 }

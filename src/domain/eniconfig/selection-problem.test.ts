@@ -20,12 +20,14 @@ const fallback = valid({ name: 'default', subnet: 'subnet-0000000d' });
 const invalidOne: EniConfigView = {
   kind: 'Invalid',
   name: 'broken',
+  labels: {},
   message: 'spec.securityGroups[0] "sg-00000bad" does not exist',
   fix: 'Correct spec.securityGroups: kubectl edit eniconfig broken',
 };
 const unresolvedOne: EniConfigView = {
   kind: 'Unresolved',
   name: 'fresh',
+  labels: {},
   message: 'DescribeSubnets timed out',
 };
 const all = [zoneA, zoneB, special, other, fallback, invalidOne, unresolvedOne];

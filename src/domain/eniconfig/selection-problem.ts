@@ -11,7 +11,6 @@ import {
   type WrittenPlace,
 } from './choice.ts';
 import type { EniConfigView } from './eni-config.ts';
-import type { NodeNetworkClass } from './node-network-class.ts';
 import type { Selection, SelectionProblemCode, SelectionSource } from './selection.ts';
 import { DEFAULT_ENI_CONFIG_NAME } from './selection-input.ts';
 import type { SelectionNode } from './selection-node.ts';
@@ -26,11 +25,12 @@ export interface ProblemContext {
 /** Candidates that a message lists before it only counts. */
 const CANDIDATES_LISTED_MAX = 8;
 
-type NoSelection = Extract<Selection, { kind: 'None' }>;
+export type NoSelection = Extract<Selection, { kind: 'None' }>;
 type WrittenChoice = Extract<Choice, { place: WrittenPlace }>;
 type ValidView = Extract<EniConfigView, { kind: 'Valid' }>;
 
-const none = (
+/** A selection that fails closed. */
+export const none = (
   source: SelectionSource,
   problem: SelectionProblemCode,
   texts: { readonly reason: string; readonly message: string; readonly fix: string },
@@ -108,21 +108,6 @@ export function inOtherVpc(choice: Choice, view: ValidView, context: ProblemCont
   });
 }
 
-export function classNotSupported(
-  { name }: NodeNetworkClass,
-  { node, annotationKey }: ProblemContext,
-): NoSelection {
-  return none('Class', 'ClassNotSupported', {
-    reason: `NodeNetworkClass "${name}" matches node ${node.name}`,
-    message:
-      `NodeNetworkClass "${name}" matches node ${node.name}, but this version does not choose by class yet, ` +
-      'and choosing by another rule could use a subnet that the class rules out',
-    fix:
-      `Name an ENIConfig for the node: ${annotateCommand(node, { name: 'NAME', annotationKey })} ` +
-      `-- or delete the class: kubectl delete nodenetworkclass ${name}`,
-  });
-}
-
 /** No rule names an ENIConfig. */
 export function nothingNamed(keys: readonly WrittenPlace[], context: ProblemContext): NoSelection {
   const { node, annotationKey } = context;
@@ -147,6 +132,10 @@ export const unreadable = (source: SelectionSource, reason: string, what: string
     fix: 'Nothing to do if this passes; if it lasts, check that the controller reaches the API server and EC2, and its log',
   });
 
+/** What an `unreadable` says of a node whose own groups should apply and have not been described. */
+export const groupsUnknown = (node: SelectionNode): string =>
+  `the security groups of the primary ENI of node ${node.name} are not known`;
+
 /** What to do about an ENIConfig that lies in the wrong place: for a written name, name another; else mend it. */
 function fixOfPlace(choice: Choice, context: ProblemContext): string {
   const { node, annotationKey } = context;
@@ -155,6 +144,7 @@ function fixOfPlace(choice: Choice, context: ProblemContext): string {
     case 'Annotation':
     case 'Label':
       return placeFix(choice, context);
+    case 'Class':
     case 'Zone':
       return (
         `Set spec.subnet of ENIConfig "${choice.name}" to a subnet of ${node.vpcId} in zone ${node.zone}: ` +

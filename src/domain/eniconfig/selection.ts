@@ -23,7 +23,11 @@ export type SelectionProblemCode =
   | 'EniConfigInOtherVpc'
   | 'EmptyName'
   | 'NoEniConfig'
+  | 'ClassInvalid'
+  /** Of a malformed class nobody can tell which nodes it was meant for, so what was decided stays. */
+  | 'ClassUnreadable'
   | 'ClassNotSupported'
+  | 'NoEniConfigInZone'
   | 'Unreadable';
 
 /**

@@ -1,6 +1,6 @@
 // For tests: a node and ENIConfigs in few words.
 
-import { cidr } from '../address/testing.ts';
+import { cidr, ip } from '../address/testing.ts';
 import type { NodeName, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
 import type { EniConfigView } from './eni-config.ts';
 import { defaultSelectionSettings, type SelectionInput, type SelectionSettings } from './selection-input.ts';
@@ -13,6 +13,8 @@ export const node = (differences: Partial<SelectionNode> = {}): SelectionNode =>
   annotations: {},
   zone: 'us-west-2a',
   vpcId: 'vpc-0000000a' as VpcId,
+  instanceType: 'm5.large',
+  primaryAddress: ip('10.0.0.10'),
   primarySubnetId: 'subnet-000000ff' as SubnetId,
   primarySecurityGroupIds: ['sg-000000ff' as SecurityGroupId],
   ...differences,
@@ -24,6 +26,8 @@ export interface EniConfigSketch {
   readonly vpc?: string;
   readonly subnet?: string;
   readonly groups?: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly free?: number;
 }
 
 /** A usable ENIConfig, by default in the node's zone and VPC, with a group. */
@@ -33,11 +37,13 @@ export const valid = ({
   vpc = 'vpc-0000000a',
   subnet = 'subnet-00000001',
   groups = ['sg-00000001'],
+  labels = {},
+  free = 4000,
 }: EniConfigSketch): EniConfigView => ({
   kind: 'Valid',
   eniConfig: {
     name,
-    labels: {},
+    labels,
     subnetId: subnet as SubnetId,
     securityGroupIds: groups as readonly SecurityGroupId[],
   },
@@ -46,7 +52,7 @@ export const valid = ({
     vpcId: vpc as VpcId,
     zone,
     cidr: cidr('10.1.0.0/20'),
-    freeAddressCount: 4000,
+    freeAddressCount: free,
   },
 });
 
@@ -62,5 +68,6 @@ export const selectionInput = (
     byName: new Map(views.map((view) => [view.kind === 'Valid' ? view.eniConfig.name : view.name, view])),
   },
   classes: [],
+  use: new Map(),
   settings: { ...defaultSelectionSettings, ...settings },
 });

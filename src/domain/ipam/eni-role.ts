@@ -1,6 +1,6 @@
 // What each ENI of a node is to the present selection.
 
-import type { Selection } from '../eniconfig/selection.ts';
+import type { Selection, SelectionProblemCode } from '../eniconfig/selection.ts';
 import type { EniView, NodeView } from './node-view.ts';
 
 export type EniRole =
@@ -35,6 +35,10 @@ export function eniRole(view: NodeView, eni: EniView): EniRole {
   return view.settings.onEniConfigChange === 'Keep' && eni.attachment !== undefined ? 'kept' : 'cordoned';
 }
 
+/** Problems that pass by themselves, or that are about something else than the node's choice: what was decided stays. */
+const isUnknowable = (problem: SelectionProblemCode): boolean =>
+  problem === 'Unreadable' || problem === 'EniConfigUnresolved' || problem === 'ClassUnreadable';
+
 /**
  * Whether new pods stay away from a frozen ENI. While nothing can be read, what was decided stays; but a selection
  * that a person got wrong names another subnet than this ENI's, so new pods must not get one of its addresses (SEL-1).
@@ -42,8 +46,7 @@ export function eniRole(view: NodeView, eni: EniView): EniRole {
 export function isFrozenCordoned(view: NodeView, eni: EniView): boolean {
   const { selection } = view;
   if (selection.kind !== 'None') return false;
-  const unknowable = selection.problem === 'Unreadable' || selection.problem === 'EniConfigUnresolved';
-  if (!unknowable) return true;
+  if (!isUnknowable(selection.problem)) return true;
   const published = view.published?.spec.enis.find((one) => one.eniId === eni.eniId);
   return published?.cordoned ?? true;
 }

@@ -5,14 +5,17 @@ import type {
   EniConfigRecord,
   Kind,
   KindMap,
+  NamespaceRecord,
+  NodeNetworkClassRecord,
   NodeNetworkRecord,
   NodeRecord,
+  NodeTaint,
   PodRecord,
   Subscription,
 } from '../../ports/cluster.ts';
 import type { ApiServer } from './api-server.ts';
 import type { EventRecorder, RecordedEvent } from './event-recorder.ts';
-import type { AnyStoreChange, ObjectStore } from './object-store.ts';
+import type { AnyStoreChange, NewObject, ObjectStore } from './object-store.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -27,6 +30,7 @@ export interface NodeMaking extends MetaMaking {
   readonly instanceId?: InstanceId;
   /** The zone of the provider id, where there is no label topology.kubernetes.io/zone. */
   readonly zone?: string;
+  readonly taints?: readonly NodeTaint[];
 }
 
 export interface PodMaking extends MetaMaking {
@@ -34,6 +38,15 @@ export interface PodMaking extends MetaMaking {
   readonly name: string;
   readonly nodeName?: NodeName;
   readonly hostNetwork?: boolean;
+}
+
+export interface NodeNetworkClassMaking extends MetaMaking {
+  readonly name: string;
+  readonly spec: NodeNetworkClassRecord['spec'];
+}
+
+export interface NamespaceMaking extends MetaMaking {
+  readonly name: string;
 }
 
 export interface EniConfigMaking extends MetaMaking {
@@ -55,6 +68,9 @@ export interface ClusterAdmin {
   deletePod(key: PodKey): boolean;
   applyEniConfig(making: EniConfigMaking): EniConfigRecord;
   deleteEniConfig(name: string): boolean;
+  applyNodeNetworkClass(making: NodeNetworkClassMaking): NodeNetworkClassRecord;
+  deleteNodeNetworkClass(name: string): boolean;
+  applyNamespace(making: NamespaceMaking): NamespaceRecord;
   /** Undefined removes the label. The object must be there; pods are named `namespace/name`. */
   setLabel(object: ObjectRef, key: string, value: string | undefined): void;
   setAnnotation(object: ObjectRef, key: string, value: string | undefined): void;
@@ -96,6 +112,10 @@ export function createClusterAdmin({ store, events, server }: AdminContext): Clu
     deletePod: (key) => store.delete('Pod', key),
     applyEniConfig: (making) => applyEniConfig(store, making),
     deleteEniConfig: (name) => store.delete('EniConfig', name),
+    applyNodeNetworkClass: ({ name, spec, ...meta }) =>
+      applyNamed(store, 'NodeNetworkClass', { name, meta, fields: { spec } }),
+    deleteNodeNetworkClass: (name) => store.delete('NodeNetworkClass', name),
+    applyNamespace: ({ name, ...meta }) => applyNamed(store, 'Namespace', { name, meta, fields: {} }),
     setLabel: ({ kind, name }, key, value) => {
       store.update(kind, name, (before) => relabelled(kind, before, changed(before.labels, key, value)));
     },
@@ -125,6 +145,8 @@ function applyNode(store: ObjectStore, making: NodeMaking): NodeRecord {
     name: making.name,
     labels,
     annotations: making.annotations ?? before?.annotations ?? {},
+    taints: making.taints ?? before?.taints ?? [],
+    extendedResources: before?.extendedResources ?? {},
     ...(instanceId === undefined ? {} : { instanceId }),
     ...(zone === undefined ? {} : { zone }),
   };
@@ -150,6 +172,22 @@ function applyPod(store: ObjectStore, making: PodMaking): PodRecord {
   return before === undefined
     ? store.create('Pod', fields)
     : store.update('Pod', key, (old) => ({ ...old, ...fields }));
+}
+
+/** Makes an object, or changes what of it is given. */
+function applyNamed<K extends 'NodeNetworkClass' | 'Namespace'>(
+  store: ObjectStore,
+  kind: K,
+  making: { readonly name: string; readonly meta: MetaMaking; readonly fields: Partial<KindMap[K]> },
+): KindMap[K] {
+  const { name, meta, fields } = making;
+  const before = store.get(kind, name);
+  const labels = meta.labels ?? before?.labels ?? {};
+  const annotations = meta.annotations ?? before?.annotations ?? {};
+  const object = { ...fields, name, labels, annotations };
+  return before === undefined
+    ? store.create(kind, object as unknown as NewObject<K>)
+    : store.update(kind, name, (old) => ({ ...old, ...object }));
 }
 
 function applyEniConfig(store: ObjectStore, making: EniConfigMaking): EniConfigRecord {

@@ -46,7 +46,7 @@ export function objectName<K extends Kind>(kind: K, object: NewObject<K>): strin
 function specOf(kind: Kind, object: KindMap[Kind]): unknown {
   switch (kind) {
     case 'Node':
-      return (object as KindMap['Node']).instanceId;
+      return [(object as KindMap['Node']).instanceId, (object as KindMap['Node']).taints];
     case 'Pod': {
       const { nodeName, hostNetwork } = object as KindMap['Pod'];
       return [nodeName, hostNetwork];
@@ -58,6 +58,11 @@ function specOf(kind: Kind, object: KindMap[Kind]): unknown {
     }
     case 'NodeNetwork':
       return (object as KindMap['NodeNetwork']).spec;
+    case 'NodeNetworkClass':
+      return (object as KindMap['NodeNetworkClass']).spec;
+    case 'Namespace':
+      // Its finalizers are not read here.
+      return undefined;
   }
 }
 
@@ -71,7 +76,14 @@ interface Etcd {
 
 export function createObjectStore(random: Random): ObjectStore {
   const etcd: Etcd = {
-    objects: { Node: new Map(), Pod: new Map(), EniConfig: new Map(), NodeNetwork: new Map() },
+    objects: {
+      Node: new Map(),
+      Pod: new Map(),
+      EniConfig: new Map(),
+      NodeNetwork: new Map(),
+      NodeNetworkClass: new Map(),
+      Namespace: new Map(),
+    },
     listeners: new Set(),
     revision: 0,
   };

@@ -100,6 +100,67 @@ function writerOf(context: ClientContext): ClusterWriter {
           store.update('EniConfig', record.name, (before) => ({ ...before, status }));
         }),
       ),
+    updateNodeNetworkClassStatus: (record, status) =>
+      server.request(clock, 'status:NodeNetworkClass', () =>
+        checked(context, 'NodeNetworkClass', record, () => {
+          store.update('NodeNetworkClass', record.name, (before) => ({ ...before, status }));
+        }),
+      ),
+    ...eniConfigWriterOf(context),
+    ...nodeWriterOf(context),
+  };
+}
+
+type EniConfigWriter = Pick<ClusterWriter, 'createEniConfig' | 'updateEniConfigSpec' | 'deleteEniConfig'>;
+
+function eniConfigWriterOf(context: ClientContext): EniConfigWriter {
+  const { server, store, clock } = context;
+  return {
+    createEniConfig: (eniConfig) =>
+      server.request(clock, 'create:EniConfig', () => {
+        const { name, labels } = eniConfig;
+        if (store.get('EniConfig', name) !== undefined) return err(alreadyExists('EniConfig', name));
+        const spec = { kind: 'Parsed', eniConfig } as const;
+        return ok(store.create('EniConfig', { name, labels, annotations: {}, spec }));
+      }),
+    updateEniConfigSpec: (record, { subnetId, securityGroupIds }) =>
+      server.request(clock, 'update:EniConfig', () =>
+        checked(context, 'EniConfig', record, () =>
+          store.update('EniConfig', record.name, (before) => {
+            const eniConfig = { name: before.name, labels: before.labels, subnetId, securityGroupIds };
+            return { ...before, spec: { kind: 'Parsed', eniConfig } };
+          }),
+        ),
+      ),
+    deleteEniConfig: (record) =>
+      server.request(clock, 'delete:EniConfig', () =>
+        checked(context, 'EniConfig', record, () => {
+          store.delete('EniConfig', record.name);
+        }),
+      ),
+  };
+}
+
+function nodeWriterOf(
+  context: ClientContext,
+): Pick<ClusterWriter, 'removeNodeTaint' | 'setExtendedResources'> {
+  const { server, store, clock } = context;
+  return {
+    removeNodeTaint: (record, key) =>
+      server.request(clock, 'update:Node', () =>
+        checked(context, 'Node', record, () =>
+          store.update('Node', record.name, (before) => ({
+            ...before,
+            taints: before.taints.filter((taint) => taint.key !== key),
+          })),
+        ),
+      ),
+    setExtendedResources: (record, extendedResources) =>
+      server.request(clock, 'status:Node', () =>
+        checked(context, 'Node', record, () =>
+          store.update('Node', record.name, (before) => ({ ...before, extendedResources })),
+        ),
+      ),
   };
 }
 
@@ -137,7 +198,7 @@ function createOwned(request: {
 }
 
 /** Runs `write` if `record` is the newest version of its object. */
-function checked<K extends 'NodeNetwork' | 'EniConfig', T>(
+function checked<K extends Exclude<Kind, 'Pod' | 'Namespace'>, T>(
   { store, profile, random }: ClientContext,
   kind: K,
   record: KindMap[K],

@@ -7,6 +7,7 @@ import * as fc from 'fast-check';
 import { type NodeName, podKey, type SubnetId } from '../../domain/ids.ts';
 import type { ClusterEvent, ControllerCluster, KindMap, WatchEvent } from '../../ports/cluster.ts';
 import { clusterContract } from '../../ports/cluster.contract.ts';
+import { parseNodeNetworkClassSpec } from '../../protocol/crd/node-network-class.ts';
 import { randomInt } from '../../ports/random.ts';
 import { createKernel, type Kernel } from '../kernel/kernel.ts';
 import { settle } from '../kernel/settle.ts';
@@ -66,6 +67,17 @@ clusterContract('simulated cluster', async () => {
         name,
         spec: { kind: 'Parsed', eniConfig: { name, labels: {}, subnetId, securityGroupIds: [] } },
       }),
+    taintNode: async (name, taints) => {
+      admin.applyNode({ name, taints });
+    },
+    applyNodeNetworkClass: async (name, names) =>
+      admin.applyNodeNetworkClass({
+        name,
+        spec: parseNodeNetworkClassSpec(name, { eniConfigs: { names } }),
+      }),
+    applyNamespace: async (name, { key, value }) => {
+      admin.applyNamespace({ name, annotations: { [key]: value } });
+    },
   };
 });
 

@@ -8,7 +8,7 @@ import type { SimCluster } from '../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../ec2/sim-ec2.ts';
 import { EGRESS_ALL, type GroupRule } from '../ec2/security-group.ts';
 import { INSTANCE_TYPES } from '../../domain/instance/instance-types.ts';
-import { applyEniConfig } from './perform.ts';
+import { applyEniConfig, applyNodeNetworkClass } from './perform.ts';
 import { type Scenario, securityGroupOf } from './scenario.ts';
 import type { ScenarioRule } from './world-schema.ts';
 
@@ -29,6 +29,7 @@ export function buildWorld(scenario: Scenario, ec2: SimEc2, cluster: SimCluster)
       }),
     );
   for (const manifest of scenario.eniConfigs) applyEniConfig({ cluster }, manifest);
+  for (const manifest of scenario.nodeNetworkClasses) applyNodeNetworkClass({ cluster }, manifest);
 }
 
 function made(result: Result<unknown, Ec2Failure>): void {

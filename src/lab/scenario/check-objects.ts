@@ -208,6 +208,23 @@ export function sightEvent(lab: Lab, want: CheckOf<'event'>): Sighting {
   };
 }
 
+export function sightClassStatus(lab: Lab, want: CheckOf<'classStatus'>): Sighting {
+  const status = lab.cluster.admin.get('NodeNetworkClass', want.name)?.status;
+  const says = want.says.length === 0 ? '' : ` that says ${quoted(want.says)}`;
+  const nodes = want.nodes === undefined ? '' : ` with ${want.nodes} nodes`;
+  return {
+    held:
+      status?.ready === want.ready &&
+      (want.nodes === undefined || want.nodes === status.nodeCount) &&
+      has(status.message, want.says),
+    seen:
+      status === undefined
+        ? 'no status yet'
+        : `ready=${status.ready} with ${status.nodeCount} nodes: ${status.message}`,
+    expected: `ready=${want.ready}${nodes}${says}`,
+  };
+}
+
 export function sightEniConfigStatus(lab: Lab, want: CheckOf<'eniConfigStatus'>): Sighting {
   const status = lab.cluster.admin.get('EniConfig', want.name)?.status;
   const says = want.says.length === 0 ? '' : ` that says ${quoted(want.says)}`;

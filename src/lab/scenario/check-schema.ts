@@ -105,6 +105,13 @@ const event = closed({
 
 const eniConfigStatus = closed({ name: words, ready: z.boolean(), says: texts.default([]) });
 
+const classStatus = closed({
+  name: words,
+  ready: z.boolean(),
+  nodes: count.optional(),
+  says: texts.default([]),
+});
+
 export const checkShape = {
   selection,
   enis,
@@ -120,6 +127,7 @@ export const checkShape = {
   condition,
   event,
   eniConfigStatus,
+  classStatus,
 };
 
 export type CheckKind = keyof typeof checkShape;

@@ -3,6 +3,7 @@
 import {
   sightAddresses,
   sightCondition,
+  sightClassStatus,
   sightEniConfigStatus,
   sightEnis,
   sightEvent,
@@ -80,6 +81,8 @@ function look(lab: Lab, check: Check): Sighting | Promise<Sighting> {
       return sightEvent(lab, check.want);
     case 'eniConfigStatus':
       return sightEniConfigStatus(lab, check.want);
+    case 'classStatus':
+      return sightClassStatus(lab, check.want);
     case 'reach':
     case 'reachAmong':
     case 'blocked':
@@ -165,6 +168,7 @@ function subjectsOf(lab: Lab, check: Check): Subjects {
       return ofPods([check.want.from, check.want.as, check.want.to]);
     case 'alive':
     case 'eniConfigStatus':
+    case 'classStatus':
       return { nodes: [], pods: [] };
     case 'event':
       return { nodes: [check.want.about.slice(check.want.about.indexOf('/') + 1)], pods: [] };

@@ -2,6 +2,7 @@
 
 import { assert } from '../../domain/result.ts';
 import type { EniConfigManifest } from '../../protocol/crd/eni-config.ts';
+import type { NodeNetworkClassManifest } from '../../protocol/crd/node-network-class.ts';
 import type { Interrupt } from './interrupt.ts';
 import { type Lab, livingPods } from './lab.ts';
 import { subnetOf } from './scenario.ts';
@@ -40,6 +41,12 @@ export async function perform(
     case 'deleteEniConfig':
       lab.cluster.admin.deleteEniConfig(action.request);
       return `delete ENIConfig ${action.request}`;
+    case 'applyNodeNetworkClass':
+      applyNodeNetworkClass(lab, action.request);
+      return `apply NodeNetworkClass ${action.request.name}`;
+    case 'deleteNodeNetworkClass':
+      lab.cluster.admin.deleteNodeNetworkClass(action.request);
+      return `delete NodeNetworkClass ${action.request}`;
     case 'restartController': {
       await lab.restartController(action.request.settings);
       const changes = Object.entries(action.request.settings).map(([key, value]) => `${key}=${value}`);
@@ -64,6 +71,11 @@ export async function perform(
 /** `kubectl apply`: also at the start of a run. */
 export function applyEniConfig(lab: Pick<Lab, 'cluster'>, manifest: EniConfigManifest): void {
   lab.cluster.admin.applyEniConfig(manifest);
+}
+
+/** `kubectl apply`: also at the start of a run. */
+export function applyNodeNetworkClass(lab: Pick<Lab, 'cluster'>, manifest: NodeNetworkClassManifest): void {
+  lab.cluster.admin.applyNodeNetworkClass(manifest);
 }
 
 function createPods(lab: Lab, { node, pods, annotations }: ActionOf<'createPods'>): string {

@@ -12,6 +12,7 @@ import type { Action } from './step-schema.ts';
 interface Existing {
   readonly nodes: Set<string>;
   readonly eniConfigs: Set<string>;
+  readonly classes: Set<string>;
   readonly pods: Set<PodKey>;
   readonly everPods: Set<PodKey>;
   readonly connections: Set<string>;
@@ -21,6 +22,7 @@ export function checkSteps(scenario: Scenario, complain: Complain): void {
   const existing: Existing = {
     nodes: new Set(scenario.nodes.filter(({ launch }) => launch === 'AtStart').map(({ name }) => name)),
     eniConfigs: new Set(scenario.eniConfigs.map(({ name }) => name)),
+    classes: new Set(scenario.nodeNetworkClasses.map(({ name }) => name)),
     pods: new Set(),
     everPods: new Set(),
     connections: new Set(),
@@ -89,6 +91,13 @@ function checkAction(moment: Moment, action: Action): void {
       if (!existing.eniConfigs.delete(action.request))
         complain([verb], oneOf('ENIConfig', action.request, [...existing.eniConfigs]));
       return;
+    case 'applyNodeNetworkClass':
+      existing.classes.add(action.request.name);
+      return;
+    case 'deleteNodeNetworkClass':
+      if (!existing.classes.delete(action.request))
+        complain([verb], oneOf('NodeNetworkClass', action.request, [...existing.classes]));
+      return;
     case 'occupyAddresses':
     case 'freeAddresses':
       return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);
@@ -151,6 +160,10 @@ function checkCheck(moment: Moment, check: Check): void {
     case 'eniConfigStatus':
       if (!existing.eniConfigs.has(check.want.name))
         complain([kind, 'name'], oneOf('ENIConfig', check.want.name, [...existing.eniConfigs]));
+      return;
+    case 'classStatus':
+      if (!existing.classes.has(check.want.name))
+        complain([kind, 'name'], oneOf('NodeNetworkClass', check.want.name, [...existing.classes]));
       return;
   }
 }

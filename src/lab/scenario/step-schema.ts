@@ -14,7 +14,7 @@ import {
   podPattern,
   words,
 } from './schema-words.ts';
-import { eniConfigManifest, settings, textMap } from './world-schema.ts';
+import { classManifest, eniConfigManifest, settings, textMap } from './world-schema.ts';
 import { podKey, type PodKey } from '../../domain/ids.ts';
 
 /** Pods that one step may make. */
@@ -70,6 +70,8 @@ export const actionShape = {
   annotatePods: podChange,
   applyEniConfig: eniConfigManifest,
   deleteEniConfig: words,
+  applyNodeNetworkClass: classManifest,
+  deleteNodeNetworkClass: words,
   /** The scenario's settings with these on top. */
   restartController: closed({ settings: settings.default({}) }),
   restartAgent: nodeName,

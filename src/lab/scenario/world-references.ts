@@ -20,6 +20,10 @@ export function checkWorld(scenario: Scenario, complain: Complain): void {
     scenario.eniConfigs.map(({ name }) => name),
     (index, name) => complain(['eniConfigs', index], `a second ENIConfig named "${name}"`),
   );
+  checkUnique(
+    scenario.nodeNetworkClasses.map(({ name }) => name),
+    (index, name) => complain(['nodeNetworkClasses', index], `a second NodeNetworkClass named "${name}"`),
+  );
 }
 
 function checkUnique(names: readonly string[], onSecond: (index: number, name: string) => void): void {

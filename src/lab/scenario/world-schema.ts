@@ -4,6 +4,10 @@ import { z } from 'zod';
 import type { Ip } from '../../domain/address/ip.ts';
 import { parseSecurityGroupId, parseSubnetId, parseVpcId } from '../../domain/ids.ts';
 import { type EniConfigManifest, parseEniConfigManifest } from '../../protocol/crd/eni-config.ts';
+import {
+  type NodeNetworkClassManifest,
+  parseNodeNetworkClassManifest,
+} from '../../protocol/crd/node-network-class.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
 import { closed, ipv4, ipv4Cidr, localName, nodeName, parsedBy, textOf, words } from './schema-words.ts';
 
@@ -73,6 +77,11 @@ export const eniConfigManifest: z.ZodType<EniConfigManifest> = parsedBy(z.unknow
   return parsed.ok ? parsed : err(`${parsed.error.message}; ${parsed.error.fix}`);
 });
 
+export const classManifest: z.ZodType<NodeNetworkClassManifest> = parsedBy(z.unknown(), (object) => {
+  const parsed = parseNodeNetworkClassManifest(object);
+  return parsed.ok ? parsed : err(`${parsed.error.message}; ${parsed.error.fix}`);
+});
+
 /** Labels and annotations are texts; YAML's numbers and booleans need quotes, as in kubectl. */
 export const textMap: z.ZodType<Readonly<Record<string, string>>> = z.record(z.string(), z.string());
 
@@ -103,6 +112,7 @@ export const worldShape = {
   hosts: hosts.default({ internet: DEFAULT_INTERNET_HOST, onPrem: DEFAULT_ON_PREM_HOST }),
   settings: settings.default({}),
   eniConfigs: z.array(eniConfigManifest).default([]),
+  nodeNetworkClasses: z.array(classManifest).default([]),
   nodes: z.array(node).min(1, 'a scenario needs a node'),
 };
 

@@ -1,0 +1,102 @@
+// The ENIConfig of one node, by all that is believed of the cluster and of EC2.
+
+import { settingsClassOf } from '../domain/eniconfig/class-of-node.ts';
+import type { EniConfigUse } from '../domain/eniconfig/class-strategy.ts';
+import type { ClassOverrides, NamedClass } from '../domain/eniconfig/node-network-class.ts';
+import { selectEniConfig } from '../domain/eniconfig/select-eni-config.ts';
+import type { SelectionNode } from '../domain/eniconfig/selection-node.ts';
+import type { Selection } from '../domain/eniconfig/selection.ts';
+import type { NodeName } from '../domain/ids.ts';
+import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import type { NodeRecord } from '../ports/cluster.ts';
+import type { Ec2Instance } from '../ports/ec2.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { ControllerSettings } from './controller-settings.ts';
+import type { Ec2View } from './ec2-view.ts';
+import { resolveEniConfigs } from './resolve-eni-configs.ts';
+
+/**
+ * node -> ENIConfig, as last decided by this process. Nodes that come up together are decided together, long before the
+ * first of their choices is published: without this all of them would take the same subnet.
+ */
+export type NodeChoices = Map<NodeName, string>;
+
+interface SelectionSources {
+  readonly cluster: ClusterView;
+  readonly ec2: Ec2View;
+  readonly settings: ControllerSettings;
+  readonly choices: NodeChoices;
+}
+
+/** Addresses that a node is expected to take first, while it has no ENI of its choice yet: about a small ENI. */
+const FIRST_ADDRESS_COUNT = 10;
+
+const NOTHING: ClassOverrides = {};
+
+/** Selects, remembers the choice, and tells what the class of the node sets. */
+export function selectForNode(
+  node: NodeRecord,
+  instance: Ec2Instance,
+  from: SelectionSources,
+): { readonly selection: Selection; readonly overrides: ClassOverrides } {
+  const { cluster, settings, choices } = from;
+  const classes: readonly NamedClass[] = [...cluster.classes.values()];
+  const selected = selectionNodeOf(node, instance);
+  const current = currentOf(cluster.nodeNetworks.get(node.name)?.spec);
+  const { selection } = selectEniConfig({
+    node: { kind: 'Readable', node: selected },
+    eniConfigs: { kind: 'Readable', byName: resolveEniConfigs(cluster, from.ec2) },
+    classes,
+    ...(current === undefined ? {} : { current }),
+    use: classes.some(looksAtOthers) ? useBesides(node.name, from) : new Map(),
+    settings,
+  });
+  if (selection.kind === 'EniConfig') choices.set(node.name, selection.name);
+  return { selection, overrides: settingsClassOf(classes, selected)?.overrides ?? NOTHING };
+}
+
+/** The node as selection sees it. The zone is EC2's. */
+export const selectionNodeOf = (node: NodeRecord, instance: Ec2Instance): SelectionNode => ({
+  name: node.name,
+  labels: node.labels,
+  annotations: node.annotations,
+  zone: instance.zone,
+  vpcId: instance.vpcId,
+  instanceType: instance.instanceType,
+  primaryAddress: instance.primaryAddress,
+  primarySubnetId: instance.primarySubnetId,
+  primarySecurityGroupIds: instance.primarySecurityGroupIds,
+});
+
+const looksAtOthers = ({ spec }: NamedClass): boolean =>
+  spec.kind === 'Parsed' && ['MostFree', 'Spread'].includes(spec.nodeNetworkClass.strategy);
+
+/**
+ * The ENIConfig whose ENIs take new pods. A selection that failed for a while has left the ENIs as they were, so the
+ * choice is still to be read from them.
+ */
+function currentOf(spec: NodeNetworkSpec | undefined): string | undefined {
+  if (spec === undefined) return undefined;
+  if (spec.selection.kind === 'EniConfig') return spec.selection.name;
+  const [largest] = spec.enis
+    .filter((eni) => !eni.primary && !eni.cordoned && eni.eniConfig !== '')
+    .sort((a, b) => b.addresses.length - a.addresses.length);
+  return largest?.eniConfig;
+}
+
+/** What all nodes but this one make of each ENIConfig. */
+function useBesides(name: NodeName, from: SelectionSources): ReadonlyMap<string, EniConfigUse> {
+  const use = new Map<string, EniConfigUse>();
+  for (const other of from.cluster.nodes.keys()) {
+    const spec = from.cluster.nodeNetworks.get(other)?.spec;
+    const choice = from.choices.get(other as NodeName) ?? currentOf(spec);
+    if (other === name || choice === undefined) continue;
+    const before = use.get(choice);
+    const hasStarted = spec?.enis.some((eni) => eni.eniConfig === choice) ?? false;
+    use.set(choice, {
+      nodeCount: (before?.nodeCount ?? 0) + 1,
+      pendingCount: (before?.pendingCount ?? 0) + (hasStarted ? 0 : FIRST_ADDRESS_COUNT),
+    });
+  }
+  return use;
+}
