@@ -5,15 +5,16 @@ import type {
   ClusterFailure,
   ClusterOutcome,
   ClusterWriter,
-  Kind,
   KindMap,
   NodeNetworkRecord,
   StatusWriter,
 } from '../../ports/cluster.ts';
-import { done, failed, unknown } from '../../ports/outcome.ts';
+import { done, failed } from '../../ports/outcome.ts';
 import { eniConfigStatus } from '../../protocol/crd/eni-config-object.ts';
 import { writeNodeNetworkSpec, writeNodeNetworkStatus } from '../../protocol/crd/node-network.ts';
 import type { ApiClient } from './api-client.ts';
+import { asRecord } from './as-record.ts';
+import { createBesideWriter } from './beside-writer.ts';
 import { getObject } from './get-object.ts';
 import { resourceOf } from './resources.ts';
 
@@ -29,6 +30,7 @@ export function createClusterWriter(options: WriterOptions): ClusterWriter & Sta
   const { api, fieldManager } = options;
   const { path, apiVersion, kindName } = resourceOf('NodeNetwork');
   return {
+    ...createBesideWriter(options),
     createNodeNetwork: (name, owner, spec) =>
       written(writeNodeNetworkSpec(spec), async (wire) => {
         const { apiVersion: ownerVersion, kindName: ownerKind } = resourceOf('Node');
@@ -137,13 +139,4 @@ async function written<T>(
   send: (wire: unknown) => Promise<ClusterOutcome<T>>,
 ): Promise<ClusterOutcome<T>> {
   return wire.ok ? send(wire.value) : failed({ kind: 'invalid', message: wire.error });
-}
-
-/** The write has happened; an answer that cannot be read leaves open only what the object looks like now. */
-function asRecord<K extends Kind>(kind: K, outcome: ClusterOutcome<unknown>): ClusterOutcome<KindMap[K]> {
-  if (outcome.kind !== 'ok') return outcome;
-  const read = resourceOf(kind).read(outcome.value);
-  if (read.ok) return done(read.value);
-  const { name, field, message } = read.error;
-  return unknown(`${kind} "${name}" was written, but the answer cannot be read: ${field}: ${message}`);
 }

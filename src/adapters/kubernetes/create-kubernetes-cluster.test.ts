@@ -5,7 +5,8 @@ import type { NodeName } from '../../domain/ids.ts';
 import { clusterContract } from '../../ports/cluster.contract.ts';
 import { readEniConfig } from '../../protocol/crd/eni-config-object.ts';
 import { readNode } from '../../protocol/crd/node.ts';
-import { ENI_CONFIGS, NODES, PODS } from './testing-api-server.ts';
+import { readNodeNetworkClass } from '../../protocol/crd/node-network-class-object.ts';
+import { ENI_CONFIGS, NAMESPACES, NODE_NETWORK_CLASSES, NODES, PODS } from './testing-api-server.ts';
 import { createWorld } from './testing-world.ts';
 
 const valueOf = <T>(result: { readonly ok: true; readonly value: T } | { readonly ok: false }): T => {
@@ -52,5 +53,22 @@ clusterContract('kubernetes adapter', async () => {
           }),
         ),
       ),
+    taintNode: async (name, taints) => {
+      const before = store.get(NODES, name);
+      store.put(NODES, name, { metadata: { ...before?.metadata, name }, spec: { taints } });
+    },
+    applyNodeNetworkClass: async (name, names) =>
+      valueOf(
+        readNodeNetworkClass(
+          store.put(NODE_NETWORK_CLASSES, name, {
+            apiVersion: 'eniwhere.io/v1alpha1',
+            kind: 'NodeNetworkClass',
+            metadata: { name },
+            spec: { eniConfigs: { names } },
+          }),
+        ),
+      ),
+    applyNamespace: async (name, { key, value }) =>
+      void store.put(NAMESPACES, name, { metadata: { name, annotations: { [key]: value } } }),
   };
 });

@@ -10,6 +10,12 @@ import {
   NODE_NETWORK_KIND,
   readNodeNetwork,
 } from '../../protocol/crd/node-network.ts';
+import { readNamespace } from '../../protocol/crd/namespace.ts';
+import {
+  NODE_NETWORK_CLASS_API_VERSION,
+  NODE_NETWORK_CLASS_KIND,
+} from '../../protocol/crd/node-network-class.ts';
+import { readNodeNetworkClass } from '../../protocol/crd/node-network-class-object.ts';
 import type { Unreadable } from '../../protocol/crd/object.ts';
 import { readPod } from '../../protocol/crd/pod.ts';
 
@@ -39,6 +45,20 @@ const RESOURCES: { readonly [K in Kind]: Resource<K> } = {
     apiVersion: NODE_NETWORK_API_VERSION,
     kindName: NODE_NETWORK_KIND,
     read: readNodeNetwork,
+  },
+  NodeNetworkClass: {
+    path: `/apis/${NODE_NETWORK_CLASS_API_VERSION}/nodenetworkclasses`,
+    plural: 'nodenetworkclasses.eniwhere.io',
+    apiVersion: NODE_NETWORK_CLASS_API_VERSION,
+    kindName: NODE_NETWORK_CLASS_KIND,
+    read: readNodeNetworkClass,
+  },
+  Namespace: {
+    path: '/api/v1/namespaces',
+    plural: 'namespaces',
+    apiVersion: 'v1',
+    kindName: 'Namespace',
+    read: readNamespace,
   },
 };
 

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { patchedBy } from './testing-patch.ts';
 import { createRawStore, type RawChange, type RawObject, type RawStore } from './testing-object-store.ts';
 
 export interface SeenRequest {
@@ -51,7 +52,9 @@ export const NODES = '/api/v1/nodes';
 export const PODS = '/api/v1/pods';
 export const ENI_CONFIGS = '/apis/crd.k8s.amazonaws.com/v1alpha1/eniconfigs';
 export const NODE_NETWORKS = '/apis/eniwhere.io/v1alpha1/nodenetworks';
-const LISTS = [NODES, PODS, ENI_CONFIGS, NODE_NETWORKS];
+export const NODE_NETWORK_CLASSES = '/apis/eniwhere.io/v1alpha1/nodenetworkclasses';
+export const NAMESPACES = '/api/v1/namespaces';
+const LISTS = [NODES, PODS, ENI_CONFIGS, NODE_NETWORKS, NODE_NETWORK_CLASSES, NAMESPACES];
 
 interface Context {
   readonly store: RawStore;
@@ -236,17 +239,11 @@ function serveObject(
   }
 }
 
-/** A JSON patch of whole fields, or a merge patch of the first level. */
+/** Through the status subresource the status alone is written, and otherwise all but the status. */
 function patched(before: RawObject, body: unknown, subresource: string): RawObject {
-  if (!Array.isArray(body)) return { ...before, ...(body as object) };
-  const after = structuredClone(before) as unknown as Record<string, Record<string, unknown>>;
-  for (const { path, value } of body as { readonly path: string; readonly value: unknown }[]) {
-    const [, first = '', second] = path.split('/');
-    if (second === undefined) after[first] = value as Record<string, unknown>;
-    else after[first] = { ...after[first], [second]: value };
-  }
-  const { spec, status, metadata } = after as unknown as RawObject;
-  return subresource === 'status' ? { ...before, metadata, status } : { ...before, metadata, spec };
+  const after = patchedBy(before, body) as RawObject;
+  const { metadata, status } = after;
+  return subresource === 'status' ? { ...before, metadata, status } : { ...after, status: before.status };
 }
 
 function isSelected(object: RawObject | undefined, query: URLSearchParams): boolean {
