@@ -56,9 +56,7 @@ export function createClusterWriter(options: WriterOptions): ClusterWriter & Sta
     updateNodeNetworkSpec: (record) =>
       written(writeNodeNetworkSpec(record.spec), (wire) => patchNodeNetwork(options, record, { spec: wire })),
     updateNodeNetworkStatus: (record) =>
-      written(writeNodeNetworkStatus(record.status), (wire) =>
-        patchNodeNetwork(options, record, { status: wire }),
-      ),
+      written(writeNodeNetworkStatus(record), (wire) => patchNodeNetwork(options, record, { status: wire })),
     deleteNodeNetwork: async (record) => {
       const outcome = await api.call({
         what: `delete NodeNetwork "${record.name}"`,

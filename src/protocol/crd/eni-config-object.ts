@@ -7,12 +7,26 @@ import { parseEniConfigSpec } from './eni-config.ts';
 import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
 import { count } from './scalars.ts';
 
+/**
+ * What the API server accepts: every object that works with the AWS CNI, whose own CRD checks nothing at all. A wrong id
+ * is accepted, too, and its status says what to do.
+ */
+export const eniConfigSpec = z
+  .looseObject({
+    subnet: z.string().nullish().describe('Id of the subnet in which pods get their addresses.'),
+    securityGroups: z
+      .array(z.string())
+      .nullish()
+      .describe('Ids of the security groups of pods; none means those of the node’s primary ENI.'),
+  })
+  .nullish();
+
 export const eniConfigStatus = z.object({
-  ready: z.boolean(),
-  message: z.string(),
+  ready: z.boolean().describe('Whether the subnet and the groups can be used.'),
+  message: z.string().describe('What was found, or what is wrong and how to put it right.'),
   zone: z.string().exactOptional(),
   cidr: z.string().exactOptional(),
-  freeAddressCount: count.exactOptional(),
+  freeAddressCount: count.exactOptional().describe('Free addresses of the subnet.'),
 });
 
 const eniConfigObject = z.object({

@@ -65,10 +65,19 @@ const requirement: z.ZodType<LabelRequirement> = closed({
   values: z
     .array(z.string({ error: 'must be a text (put it in quotes)' }), { error: 'must be a list' })
     .default([]),
-}).refine(({ operator, values }) => (operator === 'In' || operator === 'NotIn') === values.length > 0, {
-  path: ['values'],
-  error: 'In and NotIn need values, Exists and DoesNotExist have none',
-});
+})
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: "(self.operator == 'In' || self.operator == 'NotIn') == (has(self.values) && size(self.values) > 0)",
+        message: 'In and NotIn need values, Exists and DoesNotExist have none',
+      },
+    ],
+  })
+  .refine(({ operator, values }) => (operator === 'In' || operator === 'NotIn') === values.length > 0, {
+    path: ['values'],
+    error: 'In and NotIn need values, Exists and DoesNotExist have none',
+  });
 
 const selector: z.ZodType<LabelSelector> = closed({
   matchLabels: texts.default({}),
@@ -102,22 +111,35 @@ const candidates: z.ZodType<ClassCandidates> = closed({
   securityGroups: z
     .array(readBy('the id of a security group', parseSecurityGroupId), { error: 'must be a list of ids' })
     .optional(),
-}).transform((given, context): ClassCandidates => {
-  const { names, selector: labels, subnetTags, securityGroups } = given;
-  const complain = (message: string): never => {
-    context.issues.push({ code: 'custom', message, input: given });
-    return z.NEVER;
-  };
-  const kinds = [names, labels, subnetTags].filter((one) => one !== undefined).length;
-  if (kinds !== 1) return complain('must have exactly one of names, selector and subnetTags');
-  if (securityGroups !== undefined && subnetTags === undefined)
-    return complain(
-      'has securityGroups, which belong to subnetTags; other ENIConfigs have groups of their own',
-    );
-  if (names !== undefined) return { kind: 'Names', names: [...new Set(names)] };
-  if (labels !== undefined) return { kind: 'Selector', selector: labels };
-  return { kind: 'SubnetTags', tags: subnetTags ?? {}, securityGroupIds: [...new Set(securityGroups)] };
-});
+})
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: '(has(self.names) ? 1 : 0) + (has(self.selector) ? 1 : 0) + (has(self.subnetTags) ? 1 : 0) == 1',
+        message: 'must have exactly one of names, selector and subnetTags',
+      },
+      {
+        rule: '!has(self.securityGroups) || has(self.subnetTags)',
+        message: 'securityGroups belong to subnetTags; other ENIConfigs have groups of their own',
+      },
+    ],
+  })
+  .transform((given, context): ClassCandidates => {
+    const { names, selector: labels, subnetTags, securityGroups } = given;
+    const complain = (message: string): never => {
+      context.issues.push({ code: 'custom', message, input: given });
+      return z.NEVER;
+    };
+    const kinds = [names, labels, subnetTags].filter((one) => one !== undefined).length;
+    if (kinds !== 1) return complain('must have exactly one of names, selector and subnetTags');
+    if (securityGroups !== undefined && subnetTags === undefined)
+      return complain(
+        'has securityGroups, which belong to subnetTags; other ENIConfigs have groups of their own',
+      );
+    if (names !== undefined) return { kind: 'Names', names: [...new Set(names)] };
+    if (labels !== undefined) return { kind: 'Selector', selector: labels };
+    return { kind: 'SubnetTags', tags: subnetTags ?? {}, securityGroupIds: [...new Set(securityGroups)] };
+  });
 
 const priority = z.int({ error: 'must be a whole number' });
 
@@ -141,6 +163,9 @@ const spec = closed({
     excludeCIDRs: z.array(cidr, { error: 'must be a list of CIDR blocks' }).optional(),
   }).optional(),
 });
+
+/** For the CRD: what the API server checks of it. */
+export const nodeNetworkClassSpec: z.ZodType = spec;
 
 type Spec = z.output<typeof spec>;
 

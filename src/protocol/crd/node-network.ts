@@ -2,7 +2,13 @@
 
 import { z } from 'zod';
 import type { NodeName } from '../../domain/ids.ts';
-import { emptyStatus, type NodeNetworkSpec, type NodeNetworkStatus } from '../../domain/ipam/node-network.ts';
+import type { SelectionProblemCode, SelectionSource } from '../../domain/eniconfig/selection.ts';
+import {
+  type ConditionType,
+  emptyStatus,
+  type NodeNetworkSpec,
+  type NodeNetworkStatus,
+} from '../../domain/ipam/node-network.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
 import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
 import {
@@ -25,76 +31,74 @@ export const NODE_NETWORK_API_VERSION = 'eniwhere.io/v1alpha1';
 export const NODE_NETWORK_KIND = 'NodeNetwork';
 
 /**
- * Bounds of lists: above what any instance type holds, so that the API server can reckon what its rules cost. Slots of an
- * ENI: at most 64 addresses (EC2, IP addresses per network interface); ENIs: at most 15 per card, 32 cards.
+ * Bounds of lists, above what any instance type holds, so that the API server can reckon what its rules cost: an ENI has
+ * at most 50 addresses of a family, an instance at most 64 ENIs (p5.48xlarge).
  */
-const ENI_COUNT_MAX = 512;
+const ENI_COUNT_MAX = 64;
 const ENI_ADDRESS_COUNT_MAX = 64;
 const NODE_ADDRESS_COUNT_MAX = 4096;
 const GROUP_COUNT_MAX = 16;
 
-const securityGroupIds = z.array(securityGroupId).max(GROUP_COUNT_MAX);
-const sentence = z.string().max(4096);
-
-const instance = z.object({
-  instanceId,
-  instanceType: z.string().min(1).max(64),
-  zone: z.string().min(1).max(64),
-  vpcId,
-  primaryEniId: eniId,
-  primaryAddress: ip,
-  primarySubnetId: subnetId,
-  primarySecurityGroupIds: securityGroupIds,
+const listOf = { 'x-kubernetes-list-type': 'set' } as const;
+const mapBy = (key: string): Readonly<Record<string, unknown>> => ({
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': [key],
 });
 
-const source = z.enum([
-  'CustomNetworkingOff',
-  'ExternalLabel',
-  'Annotation',
-  'Label',
-  'Class',
-  'Zone',
-  'Default',
-  'ClassFallback',
-  'Nothing',
-  'Unreadable',
-]);
+const securityGroupIds = z.array(securityGroupId).max(GROUP_COUNT_MAX);
+const sentence = z.string().max(4096);
+const addressesOfEni = z.array(ip).max(ENI_ADDRESS_COUNT_MAX).meta(listOf);
+const addressesOfNode = z.array(ip).max(NODE_ADDRESS_COUNT_MAX).meta(listOf);
 
-const selection = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('EniConfig'),
-    name: z.string().min(1).max(253),
-    subnetId,
-    securityGroupIds,
-    source,
-    reason: sentence,
-  }),
-  z.object({ kind: z.literal('NodeSubnet'), subnetId, securityGroupIds, source, reason: sentence }),
-  z.object({
-    kind: z.literal('None'),
-    source,
-    problem: z.enum([
-      'EniConfigNotFound',
-      'EniConfigInvalid',
-      'EniConfigUnresolved',
-      'EniConfigInOtherZone',
-      'EniConfigInOtherVpc',
-      'EmptyName',
-      'NoEniConfig',
-      'ClassInvalid',
-      'ClassUnreadable',
-      'ClassNotSupported',
-      'NoEniConfigInZone',
-      'Unreadable',
-    ]),
-    reason: sentence,
-    message: sentence,
-    fix: sentence,
-  }),
-]);
+const instance = z
+  .object({
+    instanceId,
+    instanceType: z.string().min(1).max(64),
+    zone: z.string().min(1).max(64),
+    vpcId,
+    primaryEniId: eniId,
+    primaryAddress: ip,
+    primarySubnetId: subnetId,
+    primarySecurityGroupIds: securityGroupIds,
+  })
+  .describe('What EC2 says of the node.');
+
+/**
+ * A word of ours that later releases will have more of. Not an enumeration: an agent of this release must not stumble over
+ * a reason that only people read, and a CRD is upgraded by hand.
+ */
+const codeWord = <T extends string>(): z.ZodType<T, T> =>
+  z
+    .string()
+    .max(64)
+    .regex(/^[A-Za-z]+$/) as unknown as z.ZodType<T, T>;
+const source = codeWord<SelectionSource>().describe('The rule that decided.');
+const reason = sentence.describe('Why, in a sentence.');
+
+const selection = z
+  .discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('EniConfig'),
+      name: z.string().min(1).max(253).describe('The ENIConfig.'),
+      subnetId,
+      securityGroupIds,
+      source,
+      reason,
+    }),
+    z.object({ kind: z.literal('NodeSubnet'), subnetId, securityGroupIds, source, reason }),
+    z.object({
+      kind: z.literal('None'),
+      source,
+      problem: codeWord<SelectionProblemCode>(),
+      reason,
+      message: sentence.describe('What is wrong.'),
+      fix: sentence.describe('What to do about it.'),
+    }),
+  ])
+  .describe('Where new ENIs of the node are made, and why.');
 
 const intent = z.object({
-  id: intentId,
+  id: intentId.describe('Client token and tag of the ENI that is being made.'),
   kind: z.literal('CreateEni'),
   subnetId,
   securityGroupIds,
@@ -103,56 +107,94 @@ const intent = z.object({
   notedAt: timestamp,
 });
 
-const eni = z.object({
-  eniId,
-  mac: z.string().regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/, { error: 'must be six hex bytes with colons' }),
-  primary: z.boolean(),
-  deviceIndex: count,
-  networkCardIndex: count,
-  eniConfig: eniConfigName,
-  subnetId,
-  subnetCidr: cidr,
-  securityGroupIds,
-  primaryAddress: ip,
-  addresses: z.array(ip).max(ENI_ADDRESS_COUNT_MAX),
-  prefixes: z.array(cidr).max(ENI_ADDRESS_COUNT_MAX),
-  withdrawing: z.array(ip).max(ENI_ADDRESS_COUNT_MAX),
-  cordoned: z.boolean(),
-});
+const eni = z
+  .object({
+    eniId,
+    mac: z.string().regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/, { error: 'must be six hex bytes with colons' }),
+    primary: z.boolean(),
+    deviceIndex: count,
+    networkCardIndex: count,
+    eniConfig: eniConfigName.describe('The ENIConfig it was made for; empty for the node’s own subnet.'),
+    subnetId,
+    subnetCidr: cidr,
+    securityGroupIds,
+    primaryAddress: ip,
+    addresses: addressesOfEni.describe('What the agent may hand out, and what it is to give back.'),
+    prefixes: z.array(cidr).max(ENI_ADDRESS_COUNT_MAX).meta(listOf),
+    withdrawing: addressesOfEni.describe('What the agent is to give back: it offers them no more.'),
+    cordoned: z.boolean().describe('Takes no new pods, and is given back once empty.'),
+  })
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: '!self.primary || (size(self.addresses) == 0 && size(self.prefixes) == 0)',
+        message: 'the primary ENI serves no pods: it has neither addresses nor prefixes to hand out',
+      },
+      {
+        rule: 'self.withdrawing.all(address, address in self.addresses)',
+        message: 'only addresses that are granted can be withdrawn: each of withdrawing must be in addresses',
+      },
+    ],
+  });
 
-const settings = z.object({
-  externalSnat: z.boolean(),
-  directCidrs: z.array(cidr).max(256),
-  mtu: z.int32().min(576).max(9001),
-  vethPrefix: z.string().min(1).max(4),
-  randomizeSnat: z.enum(['prng', 'hashrandom', 'none']),
-});
+const settings = z
+  .object({
+    externalSnat: z.boolean(),
+    directCidrs: z.array(cidr).max(256),
+    mtu: z.int32().min(576).max(9001),
+    vethPrefix: z.string().min(1).max(4),
+    randomizeSnat: z.enum(['prng', 'hashrandom', 'none']),
+  })
+  .describe('How the node’s network is set up.');
 
-const nodeNetworkSpec = z.object({
-  instance,
-  selection,
-  intents: z.array(intent).max(ENI_COUNT_MAX),
-  enis: z.array(eni).max(ENI_COUNT_MAX),
-  settings,
-  cooldownMs: count,
-});
+/** A field that is added later needs a default: objects of the release before do not have it. */
+export const nodeNetworkSpec = z
+  .object({
+    instance,
+    selection,
+    intents: z
+      .array(intent)
+      .max(ENI_COUNT_MAX)
+      .meta(mapBy('id'))
+      .describe('EC2 calls that are noted before they are made.'),
+    enis: z.array(eni).max(ENI_COUNT_MAX).meta(mapBy('eniId')),
+    settings,
+    cooldownMs: count.describe('How long an address rests after a pod, ms.'),
+  })
+  .describe('The controller’s: what the node is granted.')
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: 'self.enis.all(a, self.enis.exists_one(b, b.networkCardIndex == a.networkCardIndex && b.deviceIndex == a.deviceIndex))',
+        message: 'two ENIs cannot have the same deviceIndex on one network card',
+      },
+    ],
+  });
 
 const condition = z.object({
-  type: z.enum(['EniConfigSelected', 'AddressesAvailable', 'AgentReady']),
+  type: codeWord<ConditionType>(),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: z.string().max(1024),
   message: z.string().max(32_768),
-  /** As in every Kubernetes condition, so that tools find it. */
+  // As in every Kubernetes condition, so that tools find it.
   lastTransitionTime: timestamp,
 });
 
-const nodeNetworkStatus = z.object({
-  observedGeneration: z.number().int().min(0),
-  used: z.array(z.object({ ip, pod: podKey })).max(NODE_ADDRESS_COUNT_MAX),
-  cooling: z.array(ip).max(NODE_ADDRESS_COUNT_MAX),
-  withdrawn: z.array(ip).max(NODE_ADDRESS_COUNT_MAX),
-  conditions: z.array(condition).max(32),
-});
+export const nodeNetworkStatus = z
+  .object({
+    observedGeneration: z.int().min(0).describe('metadata.generation of the spec that this answers.'),
+    used: z
+      .array(z.object({ ip, pod: podKey }))
+      .max(NODE_ADDRESS_COUNT_MAX)
+      .meta(mapBy('ip')),
+    cooling: addressesOfNode.describe('Released, and not yet rested.'),
+    withdrawn: addressesOfNode.describe('Let go for ever: only these may be unassigned.'),
+    conditions: z.array(condition).max(32).meta(mapBy('type')),
+    // For people: `kubectl get` counts nothing. Made anew with every write, and never read.
+    usedCount: count.exactOptional(),
+    totalCount: count.exactOptional().describe('Addresses that the ENIs hold for pods.'),
+  })
+  .describe('The agent’s, but for the controller’s own condition types.');
 
 const nodeNetworkObject = z.object({
   metadata: objectMeta.extend({ name: nodeName }),
@@ -184,8 +226,8 @@ export function readNodeNetwork(value: unknown): Result<NodeNetworkObject, Unrea
 export const writeNodeNetworkSpec = (spec: NodeNetworkSpec): Result<unknown, string> =>
   encoded(nodeNetworkSpec, spec as z.output<typeof nodeNetworkSpec>, 'spec');
 
-/** `status` as it is written. */
-export const writeNodeNetworkStatus = (status: NodeNetworkStatus): Result<unknown, string> =>
+/** The status of an object as it is written, with its counts. */
+export const writeNodeNetworkStatus = ({ spec, status }: SpecAndStatus): Result<unknown, string> =>
   encoded(
     nodeNetworkStatus,
     {
@@ -194,11 +236,31 @@ export const writeNodeNetworkStatus = (status: NodeNetworkStatus): Result<unknow
         ...rest,
         lastTransitionTime: lastTransitionAt,
       })),
+      usedCount: status.used.length,
+      totalCount: grantedCount(spec),
     } as unknown as z.output<typeof nodeNetworkStatus>,
     'status',
   );
 
-const statusFromWire = ({ conditions, ...rest }: z.output<typeof nodeNetworkStatus>): NodeNetworkStatus => ({
+interface SpecAndStatus {
+  readonly spec: NodeNetworkSpec;
+  readonly status: NodeNetworkStatus;
+}
+
+const PREFIX_ADDRESS_COUNT = 16;
+
+const grantedCount = ({ enis }: NodeNetworkSpec): number =>
+  enis.reduce(
+    (sum, { addresses, prefixes }) => sum + addresses.length + prefixes.length * PREFIX_ADDRESS_COUNT,
+    0,
+  );
+
+const statusFromWire = ({
+  conditions,
+  usedCount: _used,
+  totalCount: _total,
+  ...rest
+}: z.output<typeof nodeNetworkStatus>): NodeNetworkStatus => ({
   ...rest,
   conditions: conditions.map(({ lastTransitionTime, ...others }) => ({
     ...others,
