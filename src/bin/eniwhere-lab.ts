@@ -14,17 +14,26 @@ import { systemClock } from '../adapters/system/clock.ts';
 import { createFileJournal } from '../adapters/system/file-journal.ts';
 import { createLog } from '../adapters/system/log.ts';
 import { systemRandom } from '../adapters/system/random.ts';
+import { ok } from '../domain/result.ts';
 import type { LabAnswer, LabHandBook, LabRequest } from '../cli/context.ts';
 import { canMakeNamespaces } from '../lab/fabric/can-make-namespaces.ts';
-import { listNamespaces, prepareNetnsDirectory, removeNamespaces } from '../lab/fabric/namespaces.ts';
-import { openFabricLab, openMemoryLab } from '../lab/scenario/open-lab.ts';
+import type { LabEc2 } from '../lab/ec2/lab-ec2.ts';
+import {
+  bringUpLoopback,
+  listNamespaces,
+  prepareNetnsDirectory,
+  removeNamespaces,
+} from '../lab/fabric/namespaces.ts';
+import { openFabricLab, openMemoryLab, openMemoryLabInRealTime } from '../lab/scenario/open-lab.ts';
 import type { Log } from '../ports/log.ts';
+import { startLabEc2Process } from './lab-ec2.ts';
 import type { PluginEnd, PluginRun } from '../lab/scenario/plugin-runtime.ts';
 
 export interface CommandLine {
   /** The program's path and its arguments, as this process was started with. */
   readonly program: readonly string[];
   readonly whenInterrupted: Promise<void>;
+  readonly version: string;
 }
 
 const PLUGIN = join(fileURLToPath(new URL('../..', import.meta.url)), 'build/eniwhere-cni');
@@ -32,23 +41,30 @@ const PLUGIN = join(fileURLToPath(new URL('../..', import.meta.url)), 'build/eni
 /** Set for the child under unshare, which must not look for another. */
 const CHILD_VARIABLE = 'ENIWHERE_LAB_CHILD';
 const MEMORY_SEED = 1;
+const REAL = { clock: systemClock, random: systemRandom };
 /** Namespaces and directories of labs have the process id in their names. */
 const NAMESPACE_OF_LAB = /^lab([0-9]+)-/;
 const DIRECTORY_OF_LAB = /^eniwhere-lab-([0-9]+)-/;
 
 export async function openLabHere(request: LabRequest, commandLine: CommandLine): Promise<LabAnswer> {
-  if (request.network === 'memory') return openInMemory(request, 'as asked');
+  if (request.network === 'memory') return openInMemory(request, commandLine, 'as asked');
   const means = await canMakeNamespaces();
   const isChild = process.env[CHILD_VARIABLE] !== undefined;
   if (means.kind === 'UnderUnshare' && !isChild) return runInChild(means.argv, commandLine);
-  if (means.kind === 'Here') return openInNamespaces(request, isChild);
+  if (means.kind === 'Here') return openInNamespaces(request, commandLine, isChild);
   const why = means.kind === 'Nowhere' ? means.failure.message : 'unshare gave no right to make namespaces';
-  if (request.network === 'auto') return openInMemory(request, why);
+  if (request.network === 'auto') return openInMemory(request, commandLine, why);
   return { kind: 'Impossible', message: `no network namespaces: ${why}` };
 }
 
-async function openInMemory(request: LabRequest, why: string): Promise<LabAnswer> {
+async function openInMemory(request: LabRequest, { version }: CommandLine, why: string): Promise<LabAnswer> {
   const logs = logsOf(request);
+  if (request.ec2 === 'http') {
+    const ec2 = await startLabEc2Process(version);
+    // Another process lives in real time, so the lab does, too.
+    const open = await openMemoryLabInRealTime(request.scenario, { ...logs, ...REAL, ec2, why });
+    return { kind: 'Open', open };
+  }
   const drain = (): Promise<void> => setImmediate();
   return {
     kind: 'Open',
@@ -64,7 +80,11 @@ function logsOf({ verbose }: LabRequest): { readonly log: Log; readonly labLog: 
   };
 }
 
-async function openInNamespaces(request: LabRequest, isChild: boolean): Promise<LabAnswer> {
+async function openInNamespaces(
+  request: LabRequest,
+  { version }: CommandLine,
+  isChild: boolean,
+): Promise<LabAnswer> {
   if (!existsSync(PLUGIN))
     return { kind: 'Impossible', message: `${PLUGIN} is missing; build it with: npm run build:cni` };
   await removeDeadLabs();
@@ -77,11 +97,13 @@ async function openInNamespaces(request: LabRequest, isChild: boolean): Promise<
     await stacks.close();
     await rm(directory, { recursive: true, force: true });
   };
+  let ec2: LabEc2 | undefined;
   try {
+    ec2 = request.ec2 === 'http' ? await remoteEc2(version, isChild) : undefined;
     const open = await openFabricLab(request.scenario, {
-      clock: systemClock,
-      random: systemRandom,
+      ...REAL,
       ...logsOf(request),
+      ...(ec2 === undefined ? {} : { ec2 }),
       prefix: `lab${process.pid}`,
       journalOf: (node) => createFileJournal(join(directory, `${node}.journal`)),
       openStack: (namespace) => stacks.open(namespace),
@@ -101,8 +123,16 @@ async function openInNamespaces(request: LabRequest, isChild: boolean): Promise<
     return { kind: 'Open', open: { ...open, lab }, handBook: handBook(agentSocketOf, isChild) };
   } catch (error) {
     await closeAll();
+    await ec2?.close();
     return { kind: 'Impossible', message: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** In a user namespace of its own the lab also has a network of its own, whose loopback is down at first. */
+async function remoteEc2(version: string, isChild: boolean): Promise<LabEc2> {
+  const up = isChild ? await bringUpLoopback() : ok(undefined);
+  if (!up.ok) throw new Error(up.error.message);
+  return startLabEc2Process(version);
 }
 
 /** Removes what labs left that were killed. What belongs to another user stays. */

@@ -7,6 +7,7 @@ import type { AwsAccess } from '../cli/context.ts';
 import { runCli } from '../cli/program.ts';
 import { ok, err, type Result } from '../domain/result.ts';
 import { openLabHere } from './eniwhere-lab.ts';
+import { serveLabEc2 } from './lab-ec2.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
@@ -22,6 +23,8 @@ function whenInterrupted(): Promise<void> {
   return new Promise((resolve) => {
     // A second signal ends the process the hard way: the handlers are gone by then.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    // A process that started this one has gone (lab-ec2.ts).
+    process.once('disconnect', () => resolve());
   });
 }
 
@@ -45,7 +48,12 @@ process.exitCode = await runCli(process.argv.slice(2), {
   colour: process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '',
   readFile: readText,
   openLab: (request) =>
-    openLabHere(request, { program: process.argv.slice(1), whenInterrupted: interrupted }),
+    openLabHere(request, {
+      program: process.argv.slice(1),
+      version: packageFields.version,
+      whenInterrupted: interrupted,
+    }),
+  serveEc2: serveLabEc2,
   openEc2,
   clock: systemClock,
   whenInterrupted: interrupted,

@@ -1,6 +1,7 @@
 // What the commands need of the machine; bin/eniwhere.ts fills it in.
 
 import type { Result } from '../domain/result.ts';
+import type { Fault } from '../lab/scenario/fault.ts';
 import type { OpenLab } from '../lab/scenario/open-lab.ts';
 import type { Scenario } from '../lab/scenario/scenario.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -10,9 +11,14 @@ import type { Ec2Reader } from '../ports/ec2.ts';
 export const NETWORKS = ['auto', 'namespaces', 'memory'] as const;
 export type NetworkWish = (typeof NETWORKS)[number];
 
+/** Where the simulated EC2 runs: `http` is a process of its own, which the controller reaches through the real SDK. */
+export const EC2_PLACES = ['inside', 'http'] as const;
+export type Ec2Place = (typeof EC2_PLACES)[number];
+
 export interface LabRequest {
   readonly scenario: Scenario;
   readonly network: NetworkWish;
+  readonly ec2: Ec2Place;
   /** Log lines of controller and agents go to stderr. */
   readonly verbose: boolean;
 }
@@ -22,6 +28,26 @@ export type LabAnswer =
   /** The whole command ran in a child that has the rights which this process lacks. */
   | { readonly kind: 'RanInChild'; readonly exitCode: number }
   /** `message` says why not, and what to do. */
+  | { readonly kind: 'Impossible'; readonly message: string };
+
+export interface Ec2ServerRequest {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Whose VPC and instances it begins with; empty when absent. */
+  readonly scenario?: Scenario;
+  readonly faults: readonly Fault[];
+}
+
+export type Ec2ServerAnswer =
+  | {
+      readonly kind: 'Serving';
+      readonly url: string;
+      /** Node of the scenario -> its instance's id. */
+      readonly instances: ReadonlyMap<string, string>;
+      close(): Promise<void>;
+    }
+  /** `message` says why not. */
   | { readonly kind: 'Impossible'; readonly message: string };
 
 /** How a person gets into a running lab by hand. */
@@ -52,6 +78,7 @@ export interface CliContext {
   /** EC2 to read from, or why it cannot be asked: no Region, no credentials. */
   readonly openEc2: (region: string | undefined) => Promise<Result<AwsAccess, string>>;
   readonly clock: Clock;
+  readonly serveEc2: (request: Ec2ServerRequest) => Promise<Ec2ServerAnswer>;
   /** Resolves when the person wants the command to end (SIGINT, SIGTERM). */
   readonly whenInterrupted: Promise<void>;
 }

@@ -1,11 +1,12 @@
 // `eniwhere lab run`: plays a scenario once and says what held.
 
 import { type Command, Option } from 'commander';
-import { type CliContext, NETWORKS, type NetworkWish } from './context.ts';
+import { type CliContext, EC2_PLACES, type Ec2Place, NETWORKS, type NetworkWish } from './context.ts';
 import { playScenario } from './play-scenario.ts';
 
 interface LabOptions {
   readonly network: NetworkWish;
+  readonly ec2: Ec2Place;
   readonly verbose: boolean;
 }
 
@@ -17,6 +18,14 @@ export const withLabOptions = (command: Command): Command =>
       new Option('--network <where>', 'where packets move: network namespaces (Linux), or nowhere')
         .choices(NETWORKS)
         .default('auto'),
+    )
+    .addOption(
+      new Option(
+        '--ec2 <where>',
+        'where EC2 is: inside this process, or in another one, reached by the AWS SDK over HTTP',
+      )
+        .choices(EC2_PLACES)
+        .default('inside'),
     )
     .option('--verbose', 'write the log of controller and agents to stderr', false);
 
@@ -35,6 +44,7 @@ Exit code: 0 when every expectation held, 1 when one did not, 2 when the file or
 Examples:
   eniwhere lab run scenarios/demo.yaml
   eniwhere lab run scenarios/demo.yaml --network memory   # no packets: works anywhere, takes a second
+  eniwhere lab run scenarios/demo.yaml --ec2 http         # controller and EC2 in different processes
   eniwhere lab run mine.yaml --verbose 2>run.log`,
     )
     .action(async (file: string, options: LabOptions) => {

@@ -3,12 +3,13 @@
 import type { Command } from 'commander';
 import type { Lab } from '../lab/scenario/lab.ts';
 import { showPod } from '../lab/scenario/schema-words.ts';
-import { type CliContext, EXIT, type LabHandBook, type NetworkWish } from './context.ts';
+import { type CliContext, type Ec2Place, EXIT, type LabHandBook, type NetworkWish } from './context.ts';
 import { withLabOptions } from './lab-run.ts';
 import { playScenario } from './play-scenario.ts';
 
 interface LabOptions {
   readonly network: NetworkWish;
+  readonly ec2: Ec2Place;
   readonly verbose: boolean;
 }
 
@@ -36,6 +37,7 @@ Examples:
       const exitCode = await playScenario(context, file, {
         verbose: options.verbose,
         network: 'namespaces',
+        ec2: options.ec2,
         afterwards: async ({ lab }, handBook) => {
           if (handBook === undefined) return;
           context.write(handBookText(lab, handBook));

@@ -5,10 +5,11 @@ import { parseScenario, showMistakes } from '../lab/scenario/parse-scenario.ts';
 import { colours, plain, renderEvent, type RunEvent } from '../lab/scenario/report.ts';
 import { runTimeline } from '../lab/scenario/run-timeline.ts';
 import type { OpenLab } from '../lab/scenario/open-lab.ts';
-import { type CliContext, EXIT, type LabHandBook, type NetworkWish } from './context.ts';
+import { type CliContext, type Ec2Place, EXIT, type LabHandBook, type NetworkWish } from './context.ts';
 
 export interface PlayOptions {
   readonly network: NetworkWish;
+  readonly ec2: Ec2Place;
   readonly verbose: boolean;
   /** Runs after the last step, before the lab is closed. */
   readonly afterwards?: (open: OpenLab, handBook: LabHandBook | undefined) => Promise<void>;
@@ -31,6 +32,7 @@ export async function playScenario(context: CliContext, file: string, options: P
   const opened = await context.openLab({
     scenario: scenario.value,
     network: options.network,
+    ec2: options.ec2,
     verbose: options.verbose,
   });
   switch (opened.kind) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
-import type { CliContext } from './context.ts';
+import type { CliContext, Ec2ServerRequest } from './context.ts';
 import { type Ran, runCommand } from './testing.ts';
 
 const WORLD = `name: tiny
@@ -58,6 +58,48 @@ suite('eniwhere', () => {
       assert.equal(exitCode, 2);
       assert.match(err, message);
       assert.equal(out, '');
+    });
+});
+
+suite('eniwhere lab ec2', () => {
+  const serving = (asked: Ec2ServerRequest[]): Partial<CliContext> => ({
+    serveEc2: (request) => {
+      asked.push(request);
+      const instances = new Map([['n1', 'i-0123456789abcdef0']]);
+      return Promise.resolve({
+        kind: 'Serving',
+        url: 'http://127.0.0.1:4570',
+        instances,
+        close: () => Promise.resolve(),
+      });
+    },
+    whenInterrupted: Promise.resolve(),
+  });
+
+  test('says where it listens and what runs there, and ends with 0 when interrupted', async () => {
+    const asked: Ec2ServerRequest[] = [];
+    const { exitCode, out } = await run(
+      'lab ec2 --port 4570 --world x.yaml --fault Describe*:stale=15000 --fault *:throttle:times=2',
+      serving(asked),
+    );
+    assert.equal(exitCode, 0);
+    assert.equal(out, 'the simulated EC2 listens on http://127.0.0.1:4570\n  n1  i-0123456789abcdef0\n');
+    assert.deepEqual(
+      asked.map(({ host, port, scenario, faults }) => [host, port, scenario?.name, faults.length]),
+      [['127.0.0.1', 4570, 'tiny', 2]],
+    );
+  });
+
+  const wrong: readonly [string, string, RegExp][] = [
+    ['no port', 'lab ec2 --port 70000', /A port is a whole number from 0/],
+    ['no fault', 'lab ec2 --fault Attach', /"Attach" is no fault|is no effect/],
+    ['a port that is taken', 'lab ec2', /no port is free/],
+  ];
+  for (const [title, args, message] of wrong)
+    test(`ends with 2 on ${title}`, async () => {
+      const { exitCode, err } = await run(args);
+      assert.equal(exitCode, 2);
+      assert.match(err, message);
     });
 });
 

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { type CliContext, EXIT } from './context.ts';
 import { addIamPolicy } from './iam-policy.ts';
+import { addLabEc2 } from './lab-ec2.ts';
 import { addLabRun } from './lab-run.ts';
 import { addLabUp } from './lab-up.ts';
 import { addMaxPods } from './max-pods.ts';
@@ -45,6 +46,7 @@ Examples:
   addLabUp(lab, context, end);
   addMaxPods(program, context, end);
   addUserData(program, context, end);
+  addLabEc2(lab, context, end);
   addIamPolicy(program, context);
   return program;
 }

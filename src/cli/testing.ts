@@ -48,6 +48,7 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     openEc2: () =>
       Promise.resolve({ ok: false, error: 'no AWS Region is set: give --region, or set AWS_REGION' }),
     clock: systemClock,
+    serveEc2: () => Promise.resolve({ kind: 'Impossible', message: 'no port is free' }),
     whenInterrupted: new Promise(() => {}),
     ...overrides,
   });

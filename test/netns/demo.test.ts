@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { parseScenario } from '../../src/lab/scenario/parse-scenario.ts';
 
 const NODE = process.execPath;
@@ -37,6 +38,12 @@ const notRun = (text: string): number => count(text, /^ {2}- .* {2}not run: /gm)
 /** Namespaces of the lab that this process ran. */
 const namespacesOf = (pid: number | undefined): readonly string[] =>
   readdirSync(NETNS_DIRECTORY).filter((name) => name.startsWith(`lab${pid}-`));
+
+/** Command lines of simulated EC2s of this work tree that run. */
+function ec2Processes(): readonly string[] {
+  const listed = run(['ps', '-eo', 'args', '-ww']).out.split('\n');
+  return listed.filter((line) => line.includes(`${process.cwd()}/`) && line.includes('lab ec2'));
+}
 
 const AS_NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 
@@ -107,6 +114,37 @@ describe('eniwhere lab run', () => {
     assert.equal(ticks(ran.out) + notRun(ran.out), expectationCount('scenarios/demo.yaml'), ran.text);
     assert.ok(notRun(ran.out) > 0);
     assert.match(ran.out, /^network: in memory .*packet lines are not run/m);
+  });
+
+  test('the demo holds unchanged with controller and EC2 in different processes, over SDK and HTTP', () => {
+    const ran = run([NODE, ENIWHERE, 'lab', 'run', 'scenarios/demo.yaml', '--ec2', 'http']);
+    assert.equal(ran.exitCode, 0, ran.text);
+    assert.equal(ticks(ran.out), expectationCount('scenarios/demo.yaml'), ran.text);
+    assert.match(
+      ran.out,
+      /^network: real packets .*; EC2 in another process, at http:\/\/127\.0\.0\.1:\d+$/m,
+    );
+    assert.deepEqual(namespacesOf(ran.pid), []);
+    assert.deepEqual(ec2Processes(), []);
+  });
+
+  test('without root, too', (context) => {
+    const why = whyNotWithoutRoot();
+    if (why !== undefined) return context.skip(why);
+    const ran = run([...AS_NOBODY, NODE, ENIWHERE, 'lab', 'run', 'scenarios/smoke.yaml', '--ec2', 'http']);
+    assert.equal(ran.exitCode, 0, ran.text);
+    assert.equal(ticks(ran.out), expectationCount('scenarios/smoke.yaml'), ran.text);
+  });
+
+  test("a killed lab's EC2 ends by itself", async () => {
+    const lab = start([NODE, ENIWHERE, 'lab', 'up', 'scenarios/smoke.yaml', '--ec2', 'http']);
+    await lab.whenWritten(HAND_BOOK_END);
+    assert.equal(ec2Processes().length, 1);
+    await lab.end('SIGKILL');
+    for (let poll = 0; poll < 100 && ec2Processes().length > 0; poll++) await setTimeout(100);
+    assert.deepEqual(ec2Processes(), []);
+    // Removes the namespaces that it left.
+    assert.equal(run([NODE, ENIWHERE, 'lab', 'run', 'scenarios/smoke.yaml']).exitCode, 0);
   });
 
   test('without root it finds itself a user namespace, and packets are real there too', (context) => {

@@ -12,6 +12,8 @@ export interface AwsEc2Options {
   readonly region?: string;
   /** URL of another EC2: a VPC endpoint's, or a simulated one's. AWS's own for the Region when absent. */
   readonly endpoint?: string;
+  /** In place of those that the SDK's default chain finds: for a simulated EC2, which checks none. */
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
   /** From the first byte sent to the whole answer. Past it the outcome is unknown. */
   readonly requestTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
@@ -31,7 +33,7 @@ const IDLE_CONNECTION_MS = 4_000;
 const CONNECTIONS_MAX = 50;
 
 /**
- * Credentials come by the SDK's default chain: environment, IRSA, Pod Identity, instance profile.
+ * Credentials come by the SDK's default chain (environment, IRSA, Pod Identity, instance profile), unless given.
  * Calls answer outcomes and do not reject, but for settings that no call could work with, such as a missing Region.
  */
 export function createAwsEc2(options: AwsEc2Options): Ec2 {
@@ -49,6 +51,7 @@ function clientConfig(options: AwsEc2Options): EC2ClientConfig {
   return {
     ...(options.region === undefined ? {} : { region: options.region }),
     ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
+    ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
     // The SDK's retries share one bucket over all actions: a throttled describe would hold up an attach.
     maxAttempts: 1,
     customUserAgent: [['eniwhere', options.version]],

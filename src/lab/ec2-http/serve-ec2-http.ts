@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net';
 import type { Ec2, Ec2Failure, Ec2Outcome } from '../../ports/ec2.ts';
 import type { Ec2Truth } from '../ec2/ec2-truth.ts';
 import type { Action, ActionContext } from './action.ts';
+import type { SimEc2 } from '../ec2/sim-ec2.ts';
 import { describeActions } from './describe-actions.ts';
 import { parseForm } from './form.ts';
+import { createLabDesk, type LabDesk } from './lab-desk.ts';
 import { createPages } from './pages.ts';
 import { badParameter, unknownAction, unknownParameter } from './refusals.ts';
 import { writeActions } from './write-actions.ts';
@@ -17,6 +19,8 @@ export interface Ec2HttpOptions {
   /** Whose profile also makes the faults that clients meet. */
   readonly ec2: Ec2;
   readonly truth: Ec2Truth;
+  /** Also serves the lab's own channel (lab-messages.ts), by which anybody who reaches the port can change everything. */
+  readonly lab?: Pick<SimEc2, 'admin' | 'truth' | 'onChange'>;
   /** 127.0.0.1 when absent. Signatures are not checked, so keep it from strangers. */
   readonly host?: string;
   /** Any free one when absent or 0. */
@@ -54,12 +58,15 @@ export async function serveEc2Http(options: Ec2HttpOptions): Promise<Ec2HttpServ
     truth: options.truth,
     pages: createPages(options.itemsPerPageMax ?? ITEMS_PER_PAGE_MAX),
   };
+  const desk = options.lab === undefined ? undefined : createLabDesk(options.lab);
   let requestCount = 0;
   const server = createServer((request, response) => {
     requestCount += 1;
     // Told apart in logs, and the same in every run.
     const requestId = `00000000-0000-4000-8000-${requestCount.toString(16).padStart(12, '0')}`;
-    serve(context, requestId, { request, response }).catch((error: unknown) => server.emit('error', error));
+    serve({ context, desk, requestId }, { request, response }).catch((error: unknown) =>
+      server.emit('error', error),
+    );
   });
   const host = options.host ?? '127.0.0.1';
   await new Promise<void>((resolve, reject) => {
@@ -74,20 +81,27 @@ export async function serveEc2Http(options: Ec2HttpOptions): Promise<Ec2HttpServ
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     close: () =>
       new Promise((resolve, reject) => {
+        desk?.close();
         server.close((error) => (error === undefined ? resolve() : reject(error)));
         server.closeAllConnections();
       }),
   };
 }
 
+interface Counter {
+  readonly context: ActionContext;
+  readonly desk: LabDesk | undefined;
+  readonly requestId: string;
+}
+
 async function serve(
-  context: ActionContext,
-  requestId: string,
+  { context, desk, requestId }: Counter,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
 ): Promise<void> {
   const form = await formOf(request);
   // The client has gone: nobody waits for an answer.
   if (form === undefined) return;
+  if (desk?.isFor(request) === true) return desk.serve(request, response, form);
   const { action, outcome } = await answer(context, form);
   if (response.destroyed) return;
   switch (outcome.kind) {

@@ -7,7 +7,8 @@ import { done, failed, unknown } from '../../ports/outcome.ts';
 import { type Random, randomHex } from '../../ports/random.ts';
 import { chance, drawBetween } from '../kernel/draw.ts';
 import type { CallLog } from './call-log.ts';
-import { serverError, throttled, unauthorized } from './ec2-errors.ts';
+import { askedFor, serverError, throttled, unauthorized } from './ec2-errors.ts';
+import type { Ec2Faults } from './ec2-fault.ts';
 import type { Region } from './region.ts';
 import type { BucketName, Ec2Action, TokenBuckets } from './token-bucket.ts';
 
@@ -23,7 +24,8 @@ export interface ApiRequest<T> {
   readonly bucket?: BucketName;
   /** What the log says the call is about. */
   readonly subject: string;
-  readonly effect: () => Result<T, Ec2Failure>;
+  /** `staleMs`: how old a describe's answer is to be, beyond what the profile draws. */
+  readonly effect: (staleMs: number) => Result<T, Ec2Failure>;
 }
 
 export interface Api {
@@ -36,6 +38,7 @@ export interface ApiContext {
   readonly log: CallLog;
   /** Actions whose permission is taken away. */
   readonly denied: ReadonlySet<Ec2Action>;
+  readonly faults: Ec2Faults;
   readonly random: Random;
 }
 
@@ -47,19 +50,29 @@ interface Fate {
   readonly answerLost: boolean;
   readonly throttled: boolean;
   readonly serverError: boolean;
+  /** EC2's code of a refusal that somebody asked for. */
+  readonly errorCode?: string;
+  readonly staleMs: number;
 }
 
-function drawFate({ region, random }: ApiContext): Fate {
+function drawFate({ region, random, faults }: ApiContext, action: Ec2Action): Fate {
   const profile = region.profile();
   const latencyMs = drawBetween(random, { min: profile.latencyMinMs, max: profile.latencyMaxMs });
   const wayThereMs = Math.floor(latencyMs / 2);
+  const met = faults.meet(action);
   return {
     wayThereMs,
-    wayBackMs: latencyMs - wayThereMs,
-    requestLost: chance(random, profile.lostRequestOdds),
-    answerLost: chance(random, profile.lostAnswerOdds),
-    throttled: chance(random, profile.throttleOdds),
+    wayBackMs: latencyMs - wayThereMs + met.delayMs,
+    requestLost: chance(random, profile.lostRequestOdds) || met.requestLost,
+    // An answer that comes after the client gave up is as good as lost.
+    answerLost:
+      chance(random, profile.lostAnswerOdds) ||
+      met.answerLost ||
+      (met.delayMs > 0 && latencyMs + met.delayMs > profile.timeoutMs),
+    throttled: chance(random, profile.throttleOdds) || met.throttled,
     serverError: chance(random, profile.serverErrorOdds),
+    ...(met.errorCode === undefined ? {} : { errorCode: met.errorCode }),
+    staleMs: met.staleMs,
   };
 }
 
@@ -78,7 +91,8 @@ function perform<T>(
   if (fate.throttled) return throttled(action);
   if (denied.has(action)) return unauthorized(action, randomHex(random, 40));
   if (fate.serverError) return serverError(action);
-  return region.as(caller.name, request.effect);
+  if (fate.errorCode !== undefined) return askedFor(fate.errorCode, action);
+  return region.as(caller.name, () => request.effect(fate.staleMs));
 }
 
 export function createApi(context: ApiContext): Api {
@@ -86,7 +100,7 @@ export function createApi(context: ApiContext): Api {
   return {
     call: async (caller, request) => {
       const { action, subject } = request;
-      const fate = drawFate(context);
+      const fate = drawFate(context, action);
       const { timeoutMs } = region.profile();
       const startedAt = region.clock.now();
       const logged = (result: string, answered: boolean): void =>
@@ -114,6 +128,6 @@ export function createApi(context: ApiContext): Api {
 
 /** An effect that reads and cannot be refused. */
 export const reading =
-  <T>(read: () => T): (() => Result<T, Ec2Failure>) =>
-  () =>
-    ok(read());
+  <T>(read: (staleMs: number) => T): ApiRequest<T>['effect'] =>
+  (staleMs) =>
+    ok(read(staleMs));

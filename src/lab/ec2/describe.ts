@@ -13,14 +13,17 @@ import type { VersionedMap } from './versioned-map.ts';
 /** From which moment an object is seen; asked once per object. */
 export type Moment = () => number;
 
-/** Draws how old one describe's answer is. Answers of later calls may be older: describes go back in time. */
-export function drawMoment(region: Region, random: Random): Moment {
+/**
+ * Draws how old one describe's answer is, at least `leastMs`. Answers of later calls may be older: describes go back in
+ * time.
+ */
+export function drawMoment(region: Region, random: Random, leastMs = 0): Moment {
   const { staleOdds, staleMs, stalePerObject } = region.profile();
   const now = region.clock.now();
   const ageMax = Math.min(staleMs, STALENESS_MAX_MS);
-  if (ageMax === 0 || !chance(random, staleOdds)) return () => now;
-  const age = randomInt(random, ageMax + 1);
-  return stalePerObject ? () => now - randomInt(random, ageMax + 1) : () => now - age;
+  if (ageMax === 0 || !chance(random, staleOdds)) return () => now - leastMs;
+  const age = Math.max(leastMs, randomInt(random, ageMax + 1));
+  return stalePerObject ? () => now - Math.max(leastMs, randomInt(random, ageMax + 1)) : () => now - age;
 }
 
 /** The objects of the given keys as seen from the moment, shuffled. */

@@ -8,6 +8,7 @@ import { ok, type Result } from '../../domain/result.ts';
 import type { Ec2Eni, Ec2Failure, Ec2Instance } from '../../ports/ec2.ts';
 import { attachEni, freeDeviceIndex, removeAttachment } from './attachment-operations.ts';
 import { deviceIndexZero, eniNotFound, subnetNotFound } from './ec2-errors.ts';
+import type { Ec2Fault, Ec2Faults } from './ec2-fault.ts';
 import { assignAddresses, createEni, removeEni, setEniGroups, unassignAddresses } from './eni-operations.ts';
 import { type LaunchRequest, launchInstance, terminateInstance } from './instance-operations.ts';
 import {
@@ -67,6 +68,8 @@ export interface Ec2Admin {
   vacateAddresses(subnetId: SubnetId, count: number): Ec2Result<number>;
   denyAction(action: Ec2Action): void;
   allowAction(action: Ec2Action): void;
+  /** Troubles that calls meet from now on, in place of those set before. */
+  setFaults(faults: readonly Ec2Fault[]): void;
   /** Other tools use up tokens. */
   spendTokens(bucket: BucketName, count: number): void;
 }
@@ -75,11 +78,12 @@ export interface AdminContext {
   readonly region: Region;
   readonly buckets: TokenBuckets;
   readonly denied: Set<Ec2Action>;
+  readonly faults: Ec2Faults;
 }
 
 const PERSON = 'person';
 
-export function createEc2Admin({ region, buckets, denied }: AdminContext): Ec2Admin {
+export function createEc2Admin({ region, buckets, denied, faults }: AdminContext): Ec2Admin {
   const byPerson = <T>(effect: () => T): T => region.as(PERSON, effect);
   return {
     createVpc: (making) => byPerson(() => createVpc(region, making)),
@@ -114,6 +118,7 @@ export function createEc2Admin({ region, buckets, denied }: AdminContext): Ec2Ad
     allowAction: (action) => {
       denied.delete(action);
     },
+    setFaults: (wanted) => faults.set(wanted),
     spendTokens: (bucket, count) => buckets.spend(bucket, count),
   };
 }

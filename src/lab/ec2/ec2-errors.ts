@@ -150,5 +150,29 @@ export const unauthorized = (action: string, encoded: string): Refusal =>
     `You are not authorized to perform this operation: ec2:${action}. Encoded authorization failure message: ${encoded}`,
   );
 
+/** EC2's code -> the kind that the product takes it for. A code that is not here is the request's own fault. */
+const KIND_BY_CODE: Readonly<Record<string, Ec2Failure['kind']>> = {
+  RequestLimitExceeded: 'throttled',
+  InsufficientFreeAddressesInSubnet: 'subnet-full',
+  InsufficientCidrBlocks: 'subnet-full',
+  PrivateIpAddressLimitExceeded: 'eni-full',
+  AttachmentLimitExceeded: 'instance-full',
+  'InvalidNetworkInterface.InUse': 'in-use',
+  DependencyViolation: 'in-use',
+  IncorrectState: 'in-use',
+  UnauthorizedOperation: 'unauthorized',
+  AuthFailure: 'unauthorized',
+  InternalError: 'server-error',
+  ServiceUnavailable: 'server-error',
+};
+
+/** A refusal that is no consequence of the world's state: somebody wants to see what comes of it. */
+export const askedFor = (code: string, action: string): Refusal =>
+  refuse(
+    KIND_BY_CODE[code] ?? (code.endsWith('.NotFound') ? 'not-found' : 'invalid'),
+    code,
+    `The simulated EC2 was told to refuse ${action} with ${code}.`,
+  );
+
 export const serverError = (action: string): Refusal =>
   refuse('server-error', 'InternalError', `An internal error has occurred: ${action}.`);

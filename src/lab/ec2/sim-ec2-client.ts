@@ -38,13 +38,16 @@ export const createSimEc2Client = (context: ClientContext): Ec2 => ({
 });
 
 function readerOf({ api, region, random, caller }: ClientContext): Ec2Reader {
-  const view = (): { moment: Moment; random: Random } => ({ moment: drawMoment(region, random), random });
+  const view = (staleMs: number): { moment: Moment; random: Random } => ({
+    moment: drawMoment(region, random, staleMs),
+    random,
+  });
   return {
     describeInstances: (ids) =>
       api.call(caller, {
         action: 'DescribeInstances',
         subject: '',
-        effect: reading(() => describeInstances(region, ids, view())),
+        effect: reading((staleMs) => describeInstances(region, ids, view(staleMs))),
       }),
     describeNetworkInterfaces: (filter) =>
       api.call(caller, {
@@ -53,20 +56,20 @@ function readerOf({ api, region, random, caller }: ClientContext): Ec2Reader {
           ? { bucket: 'DescribeNetworkInterfaces (unfiltered)' }
           : {}),
         subject: '',
-        effect: reading(() => describeEnis(region, filter, view())),
+        effect: reading((staleMs) => describeEnis(region, filter, view(staleMs))),
       }),
     describeSubnets: (ids) =>
       api.call(caller, {
         action: 'DescribeSubnets',
         subject: '',
-        effect: reading(() => describeSubnets(region, ids, view())),
+        effect: reading((staleMs) => describeSubnets(region, ids, view(staleMs))),
       }),
     describeSecurityGroups: (ids) =>
       api.call(caller, {
         action: 'DescribeSecurityGroups',
         subject: '',
-        effect: reading(() =>
-          seen(region.securityGroups, ids, view()).map(({ securityGroupId, vpcId }) => ({
+        effect: reading((staleMs) =>
+          seen(region.securityGroups, ids, view(staleMs)).map(({ securityGroupId, vpcId }) => ({
             securityGroupId,
             vpcId,
           })),
@@ -76,7 +79,9 @@ function readerOf({ api, region, random, caller }: ClientContext): Ec2Reader {
       api.call(caller, {
         action: 'DescribeVpcs',
         subject: '',
-        effect: reading(() => seen(region.vpcs, ids, view()).map(({ vpcId, cidrs }) => ({ vpcId, cidrs }))),
+        effect: reading((staleMs) =>
+          seen(region.vpcs, ids, view(staleMs)).map(({ vpcId, cidrs }) => ({ vpcId, cidrs })),
+        ),
       }),
     describeInstanceTypes: (types) =>
       api.call(caller, {

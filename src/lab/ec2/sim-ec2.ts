@@ -8,6 +8,7 @@ import { seededRandom } from '../kernel/seeded-random.ts';
 import { createApi } from './api.ts';
 import { type CallLog, createCallLog } from './call-log.ts';
 import { createEc2Admin, type Ec2Admin } from './ec2-admin.ts';
+import { createEc2Faults } from './ec2-fault.ts';
 import type { Ec2Profile } from './ec2-profile.ts';
 import { createEc2Truth, type Ec2Truth } from './ec2-truth.ts';
 import { createRegion, type Ec2Change } from './region.ts';
@@ -52,7 +53,8 @@ export function createSimEc2({ clock, random, profile }: SimEc2Options): SimEc2 
   const buckets = createTokenBuckets(() => clock.now());
   const calls = createCallLog();
   const denied = new Set<Ec2Action>();
-  const api = createApi({ region, buckets, log: calls, denied, random: root.fork('calls') });
+  const faults = createEc2Faults(root.fork('faults'));
+  const api = createApi({ region, buckets, log: calls, denied, faults, random: root.fork('calls') });
   let clientCount = 0;
   return {
     client: (options = {}) => {
@@ -64,7 +66,7 @@ export function createSimEc2({ clock, random, profile }: SimEc2Options): SimEc2 
         caller: { name: options.name ?? 'client', clock: options.clock ?? clock },
       });
     },
-    admin: createEc2Admin({ region, buckets, denied }),
+    admin: createEc2Admin({ region, buckets, denied, faults }),
     truth: createEc2Truth(region),
     calls,
     onChange: (notify) => region.onChange(notify),

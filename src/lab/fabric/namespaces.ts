@@ -56,6 +56,9 @@ async function isOwnMount(): Promise<boolean> {
   return mounts.split('\n').some((line) => line.startsWith('eniwhere-netns ')) && (await canWrite());
 }
 
+/** Of the namespace that this process is in. */
+export const bringUpLoopback = (): Promise<FabricResult<void>> => runIp(undefined, ['link set dev lo up']);
+
 /** Makes namespaces, each with its loopback link up. */
 export async function addNamespaces(names: readonly string[]): Promise<FabricResult<void>> {
   const added = await runIp(

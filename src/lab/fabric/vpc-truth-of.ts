@@ -1,11 +1,11 @@
 // The truth of one VPC, read from the simulated EC2.
 
 import type { VpcId } from '../../domain/ids.ts';
-import type { SimEc2 } from '../ec2/sim-ec2.ts';
+import type { LabEc2 } from '../ec2/lab-ec2.ts';
 import type { VpcTruth } from './vpc-truth.ts';
 
 /** A VPC that does not exist reads as an empty one. */
-export function vpcTruthOf(ec2: Pick<SimEc2, 'truth' | 'onChange'>, vpcId: VpcId): VpcTruth {
+export function vpcTruthOf(ec2: Pick<LabEc2, 'truth' | 'onChange'>, vpcId: VpcId): VpcTruth {
   const inVpc = (object: { readonly vpcId: VpcId }): boolean => object.vpcId === vpcId;
   return {
     read: () => ({

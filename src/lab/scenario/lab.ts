@@ -3,7 +3,7 @@
 import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SimCluster } from '../cluster/sim-cluster.ts';
-import type { SimEc2 } from '../ec2/sim-ec2.ts';
+import type { LabEc2 } from '../ec2/lab-ec2.ts';
 import type { Kubelet, PodState } from './kubelet.ts';
 import type { Packets } from './packets.ts';
 import type { Places } from './places.ts';
@@ -24,7 +24,7 @@ export interface LabNode {
 export interface Lab {
   readonly scenario: Scenario;
   readonly clock: Clock;
-  readonly ec2: SimEc2;
+  readonly ec2: LabEc2;
   readonly cluster: SimCluster;
   readonly nodes: ReadonlyMap<string, LabNode>;
   /** Absent where there are no network namespaces. */

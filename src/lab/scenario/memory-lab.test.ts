@@ -56,6 +56,20 @@ async function play(text: string): Promise<Played> {
 suite('a scenario in memory', () => {
   const stories: readonly [string, string][] = [
     [
+      'EC2 meets the troubles that the file asks for, and pods run all the same',
+      world(`ec2Faults: ['CreateNetworkInterface:drop-answer:times=1', '*:delay=100']
+steps:
+  - createPods: { node: n1, pods: [web] }
+  - { expect: it runs after the time-out, within: 30s, running: { pods: [web] } }
+  - { expect: one ENI was made, enis: { node: n1, count: 1 } }
+  - ec2Faults: ['AssignPrivateIpAddresses:error=UnauthorizedOperation']
+  - createPods: { node: n1, prefix: more, count: 3 }
+  - { expect: the refusal is told, condition: { node: n1, type: AddressesAvailable, status: 'False', says: [Unauthorized] } }
+  - ec2Faults: []
+  - { expect: then they run, within: 90s, running: { pods: [more-*] } }
+`),
+    ],
+    [
       'a node launched by a step joins, and a pod on it runs',
       world(`steps:
   - launchNode: n2

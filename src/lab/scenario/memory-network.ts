@@ -2,7 +2,7 @@
 
 import type { InstanceId, NodeName } from '../../domain/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { SimEc2 } from '../ec2/sim-ec2.ts';
+import type { LabEc2 } from '../ec2/lab-ec2.ts';
 import { createMemoryKernel, type MemoryKernel } from '../linux/memory-kernel.ts';
 import { createMemoryStack } from '../linux/memory-stack.ts';
 import { addAnswer, addRequest, delAnswer, delRequest } from './cni-calls.ts';
@@ -16,7 +16,7 @@ export function createMemoryNetwork({
   ec2,
   clock,
 }: {
-  readonly ec2: SimEc2;
+  readonly ec2: LabEc2;
   readonly clock: Clock;
 }): LabNetwork {
   // instance id -> its kernel

@@ -51,9 +51,30 @@ export async function openMemoryLab(scenario: Scenario, deps: MemoryLabDeps): Pr
   return { lab, network: `in memory (${deps.why}); packet lines are not run`, virtualTime: true, drive };
 }
 
+export interface RealTimeLabDeps extends Pick<LabDeps, 'clock' | 'random' | 'log' | 'labLog' | 'ec2'> {
+  /** Why there are no packets, for the head of the report. */
+  readonly why: string;
+}
+
+/** Opens the scenario in memory, but in real time: for an EC2 that lives elsewhere. */
+export async function openMemoryLabInRealTime(scenario: Scenario, deps: RealTimeLabDeps): Promise<OpenLab> {
+  const { clock, why } = deps;
+  const lab = await startLab(scenario, {
+    ...deps,
+    journalOf: memoryJournals(clock),
+    networkOn: ({ ec2 }) => Promise.resolve(createMemoryNetwork({ ec2, clock })),
+  });
+  return {
+    lab,
+    network: `in memory (${why}); packet lines are not run${whereEc2Is(lab)}`,
+    virtualTime: false,
+    drive: (work) => work,
+  };
+}
+
 export interface FabricLabDeps
   extends Omit<FabricNetworkDeps, 'podStateOf'>,
-    Pick<LabDeps, 'journalOf' | 'labLog'> {}
+    Pick<LabDeps, 'journalOf' | 'labLog' | 'ec2'> {}
 
 /** Opens the scenario in network namespaces, with real packets and in real time. */
 export async function openFabricLab(scenario: Scenario, deps: FabricLabDeps): Promise<OpenLab> {
@@ -66,15 +87,18 @@ export async function openFabricLab(scenario: Scenario, deps: FabricLabDeps): Pr
     log,
     labLog,
     journalOf,
+    ...(deps.ec2 === undefined ? {} : { ec2: deps.ec2 }),
     networkOn: (world) => createFabricNetwork(world, { ...deps, log: labLog, podStateOf }),
   });
   return {
     lab,
-    network: `real packets in network namespaces (${deps.prefix}-*)`,
+    network: `real packets in network namespaces (${deps.prefix}-*)${whereEc2Is(lab)}`,
     virtualTime: false,
     drive: (work) => work,
   };
 }
+
+const whereEc2Is = ({ ec2 }: Lab): string => (ec2.elsewhere === undefined ? '' : `; EC2 ${ec2.elsewhere}`);
 
 function memoryJournals(clock: Clock): (node: string) => Journal {
   const journals = new Map<string, MemoryJournal>();

@@ -59,13 +59,21 @@ export async function perform(
       return occupyAddresses(lab, action.request);
     case 'freeAddresses': {
       const subnet = subnetOf(lab.scenario, action.request.subnet);
-      const freed = lab.ec2.admin.vacateAddresses(subnet.id, action.request.count);
+      const freed = await lab.ec2.hand.vacateAddresses(subnet.id, action.request.count);
       const count = freed.ok ? freed.value : 0;
       return `others give back ${count} ${count === 1 ? 'address' : 'addresses'} of ${subnet.name}`;
     }
     case 'openConnection':
       return openConnection(lab, action.request);
+    case 'ec2Faults':
+      await lab.ec2.hand.setFaults(action.request);
+      return `EC2 meets ${action.request.length === 0 ? 'no troubles' : listed(action.request.map(showFault))} from now on`;
   }
+}
+
+function showFault({ action, effect, odds, times }: ActionOf<'ec2Faults'>[number]): string {
+  const often = times === undefined ? '' : ` ${times} times`;
+  return `${effect.kind} of ${action}${odds === 1 ? '' : ` with odds ${odds}`}${often}`;
 }
 
 /** `kubectl apply`: also at the start of a run. */
@@ -118,10 +126,13 @@ function change(
   ].join(' ');
 }
 
-function occupyAddresses(lab: Lab, { subnet: ref, leaveFree }: ActionOf<'occupyAddresses'>): string {
+async function occupyAddresses(
+  lab: Lab,
+  { subnet: ref, leaveFree }: ActionOf<'occupyAddresses'>,
+): Promise<string> {
   const subnet = subnetOf(lab.scenario, ref);
   const free = lab.ec2.truth.subnet(subnet.id)?.freeAddressCount ?? 0;
-  const taken = lab.ec2.admin.occupyAddresses(subnet.id, Math.max(0, free - leaveFree));
+  const taken = await lab.ec2.hand.occupyAddresses(subnet.id, Math.max(0, free - leaveFree));
   const left = lab.ec2.truth.subnet(subnet.id)?.freeAddressCount ?? 0;
   return `others take ${taken.ok ? taken.value : 0} addresses of ${subnet.name}, ${left} are free`;
 }

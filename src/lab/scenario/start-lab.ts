@@ -11,13 +11,16 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { createSimCluster, type SimCluster } from '../cluster/sim-cluster.ts';
 import { demoEc2 } from '../ec2/ec2-profile.ts';
-import { createSimEc2, type SimEc2 } from '../ec2/sim-ec2.ts';
-import { buildWorld } from './build-world.ts';
+import { type LabEc2, labEc2Of } from '../ec2/lab-ec2.ts';
+import { createSimEc2 } from '../ec2/sim-ec2.ts';
+import { buildVpc } from './build-vpc.ts';
 import { startKubelet } from './kubelet.ts';
 import type { Lab, LabNode } from './lab.ts';
 import type { LabNetwork, Seat } from './lab-network.ts';
+import { launchInstanceOf } from './launch-instance.ts';
 import { logWith } from './log-with.ts';
-import { type Scenario, securityGroupOf, subnetOf } from './scenario.ts';
+import { applyEniConfig, applyNodeNetworkClass } from './perform.ts';
+import type { Scenario } from './scenario.ts';
 import type { ScenarioNode } from './world-schema.ts';
 
 export interface LabDeps {
@@ -30,12 +33,14 @@ export interface LabDeps {
   /** The durable memory of a node's agent: the same one for every life of it. */
   readonly journalOf: (node: NodeName) => Journal;
   readonly networkOn: (world: World) => Promise<LabNetwork>;
+  /** An empty one. In this process when absent. The lab closes it. */
+  readonly ec2?: LabEc2;
 }
 
 /** What a network is laid over. */
 export interface World {
   readonly scenario: Scenario;
-  readonly ec2: SimEc2;
+  readonly ec2: LabEc2;
   readonly cluster: SimCluster;
 }
 
@@ -46,9 +51,11 @@ const ZONE_LABEL = 'topology.kubernetes.io/zone';
 /** Starts everything and launches the scenario's nodes. What was started is stopped again when a later part fails. */
 export async function startLab(scenario: Scenario, deps: LabDeps): Promise<Lab> {
   const { clock, random } = deps;
-  const ec2 = createSimEc2({ clock, random, profile: () => demoEc2 });
+  const ec2 = deps.ec2 ?? labEc2Of(createSimEc2({ clock, random, profile: () => demoEc2 }));
   const cluster = createSimCluster({ clock, random });
-  buildWorld(scenario, ec2, cluster);
+  await buildVpc(scenario, ec2.hand);
+  for (const manifest of scenario.eniConfigs) applyEniConfig({ cluster }, manifest);
+  for (const manifest of scenario.nodeNetworkClasses) applyNodeNetworkClass({ cluster }, manifest);
   const network = await deps.networkOn({ scenario, ec2, cluster });
   const nodes = new Map<string, LabNode>();
   let controller: Controller | undefined;
@@ -72,7 +79,7 @@ export async function startLab(scenario: Scenario, deps: LabDeps): Promise<Lab> 
       await controller?.stop();
       controller = startController({
         cluster: cluster.client(),
-        ec2: ec2.client({ name: 'controller' }),
+        ec2: ec2.client('controller'),
         clock,
         random,
         log: logWith(deps.log, { component: 'controller' }),
@@ -84,6 +91,7 @@ export async function startLab(scenario: Scenario, deps: LabDeps): Promise<Lab> 
       await controller?.stop();
       await network.packets?.close();
       await network.close();
+      await ec2.close();
     },
   };
   try {
@@ -109,15 +117,8 @@ interface Launch {
 
 async function launchNode(world: World, deps: LabDeps, { network, wanted }: Launch): Promise<LabNode> {
   const { scenario, ec2, cluster } = world;
-  const subnet = subnetOf(scenario, wanted.subnet);
-  const launched = ec2.admin.launchInstance({
-    instanceType: wanted.type,
-    subnetId: subnet.id,
-    securityGroupIds: wanted.securityGroups.map((ref) => securityGroupOf(scenario, ref).id),
-  });
-  if (!launched.ok) throw new Error(`node ${wanted.name} cannot be launched: ${launched.error.message}`);
   const { name } = wanted;
-  const { instanceId, zone } = launched.value;
+  const { instanceId, zone } = await launchInstanceOf(scenario, wanted, ec2.hand);
   const seat = await network.joinNode({ name, instanceId });
   cluster.admin.applyNode({
     name,

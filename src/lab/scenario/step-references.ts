@@ -101,6 +101,8 @@ function checkAction(moment: Moment, action: Action): void {
     case 'occupyAddresses':
     case 'freeAddresses':
       return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);
+    case 'ec2Faults':
+      return;
     case 'openConnection':
       checkEndpoint(moment, action.request.from, [verb, 'from']);
       checkEndpoint(moment, action.request.to.endpoint, [verb, 'to']);

@@ -14,7 +14,7 @@ import {
   podPattern,
   words,
 } from './schema-words.ts';
-import { classManifest, eniConfigManifest, settings, textMap } from './world-schema.ts';
+import { classManifest, ec2Faults, eniConfigManifest, settings, textMap } from './world-schema.ts';
 import { podKey, type PodKey } from '../../domain/ids.ts';
 
 /** Pods that one step may make. */
@@ -81,6 +81,8 @@ export const actionShape = {
   freeAddresses: closed({ subnet: words, count }),
   /** A TCP connection that stays open; `alive` checks it later. */
   openConnection: closed({ name: localName, from: endpoint, to: destination }),
+  /** Troubles that EC2's calls meet from now on, in place of those before; `[]` ends them. */
+  ec2Faults,
 };
 
 export type ActionVerb = keyof typeof actionShape;

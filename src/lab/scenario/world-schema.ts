@@ -9,6 +9,7 @@ import {
   parseNodeNetworkClassManifest,
 } from '../../protocol/crd/node-network-class.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
+import { type Fault, parseFault } from './fault.ts';
 import { closed, ipv4, ipv4Cidr, localName, nodeName, parsedBy, textOf, words } from './schema-words.ts';
 
 const subnet = closed({
@@ -93,6 +94,9 @@ export const settings: z.ZodType<Readonly<Record<string, string>>> = z.record(
     .transform(String),
 );
 
+/** `AttachNetworkInterface:throttle:times=3` and the like. */
+export const ec2Faults: z.ZodType<readonly Fault[]> = z.array(textOf(parseFault));
+
 const node = closed({
   name: nodeName,
   type: words,
@@ -114,6 +118,7 @@ export const worldShape = {
   eniConfigs: z.array(eniConfigManifest).default([]),
   nodeNetworkClasses: z.array(classManifest).default([]),
   nodes: z.array(node).min(1, 'a scenario needs a node'),
+  ec2Faults: ec2Faults.default([]),
 };
 
 export type ScenarioSubnet = z.output<typeof subnet>;
