@@ -64,7 +64,7 @@ export async function openRemoteLabEc2({ url, client }: RemoteLabEc2Options): Pr
 /** Reads lines of truth until closed. */
 function follow(url: string, mirror: Mirror): { close(): void } {
   const wake = (): void => {
-    for (const look of [...mirror.waiting]) look();
+    for (const look of mirror.waiting) look();
   };
   const end = (why: string): void => {
     mirror.ended ??= why;
