@@ -47,6 +47,7 @@ function checkAction(moment: Moment, action: Action): void {
   switch (action.verb) {
     case 'section':
     case 'wait':
+    case 'ec2Faults':
       return;
     case 'restartController':
       return checkSettings({ ...moment.scenario.settings, ...action.request.settings }, (path, message) =>
@@ -101,8 +102,6 @@ function checkAction(moment: Moment, action: Action): void {
     case 'occupyAddresses':
     case 'freeAddresses':
       return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);
-    case 'ec2Faults':
-      return;
     case 'openConnection':
       checkEndpoint(moment, action.request.from, [verb, 'from']);
       checkEndpoint(moment, action.request.to.endpoint, [verb, 'to']);
