@@ -91,6 +91,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     if (options.controllers === true) {
       daemons.push(start(setup, 'kube-scheduler', schedulerFlags(access)));
       daemons.push(start(setup, 'kube-controller-manager', controllerManagerFlags(setup, access)));
+      // Without it no pod can be made.
+      await eventually('the controllers have made the first service account', READY_MS, () =>
+        access.kubectl('get', 'serviceaccount', 'default').catch(() => undefined),
+      );
     }
   } catch (error) {
     await close();

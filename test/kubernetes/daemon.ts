@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
 export interface Daemon {
+  /** 0 when it could not be started. */
+  readonly pid: number;
   /** How it ended, with the last lines of its log; undefined while it runs. */
   whyEnded(): string | undefined;
   /** Resolves when it has ended; also when it had ended before. */
@@ -41,6 +43,7 @@ export function startDaemon({ argv, logPath, netnsPath, environment }: DaemonOpt
   const hasEnded = (): boolean =>
     failure !== undefined || child.exitCode !== null || child.signalCode !== null;
   return {
+    pid: child.pid ?? 0,
     whyEnded: () =>
       hasEnded()
         ? `${argv[0]} ended (${failure ?? child.exitCode ?? child.signalCode}); ${logPath}:\n${lastLines(logPath)}`

@@ -5,7 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 const BUILD = fileURLToPath(new URL('build-programs.sh', import.meta.url));
 
-type Program = 'etcd' | 'kube-apiserver' | 'kubectl' | 'kube-scheduler' | 'kube-controller-manager';
+type Program =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kubectl'
+  | 'kube-scheduler'
+  | 'kube-controller-manager'
+  | 'kubelet'
+  | 'kube-proxy';
 
 const built = new Map<Program, string>();
 
