@@ -21,6 +21,8 @@ export interface ControllerSettings {
   readonly onEniConfigChange: 'Cordon' | 'Keep';
   /** How long an excess lasts before addresses are withdrawn. The AWS VPC CNI shrinks at most every 30 s. */
   readonly excessHoldMs: number;
+  /** Key of the taint that nodes may register with, and that goes once their network serves. */
+  readonly startupTaint: string;
 }
 
 /**
@@ -54,6 +56,7 @@ export function parseControllerSettings(env: Environment): Result<ControllerSett
     },
     onEniConfigChange: read.choice('ENIWHERE_ON_ENI_CONFIG_CHANGE', ['Cordon', 'Keep'], 'Cordon'),
     excessHoldMs: (read.count('ENIWHERE_EXCESS_HOLD_SECONDS') ?? 30) * 1000,
+    startupTaint: read.text('ENIWHERE_STARTUP_TAINT', 'eniwhere.io/network-not-ready'),
   };
   const vethPrefix = parseVethPrefix(settings.vethPrefix);
   if (!vethPrefix.ok) errors.push(`AWS_VPC_K8S_CNI_VETHPREFIX: ${vethPrefix.error}`);

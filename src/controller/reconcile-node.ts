@@ -21,6 +21,7 @@ import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { emitEvents, withOwnConditions } from './report.ts';
 import type { NodeChoices } from './select-for-node.ts';
+import { removeStartupTaint } from './startup-taint.ts';
 import { snapshotOf } from './snapshot.ts';
 
 export interface ReconcileDeps {
@@ -89,9 +90,13 @@ export async function reconcileNode(
   }
   const reported = await report(deps, { name, next, published, memory });
   if (reported !== undefined) return reported;
-  const times = [next.nextCheckAt, action === undefined ? undefined : memory.backOffUntil].filter(
-    (at) => at !== undefined,
-  );
+  const taintRetryMs = await removeStartupTaint(deps, name, view.settings.targets);
+  const taintRetryAt = taintRetryMs === undefined ? undefined : now + taintRetryMs;
+  const times = [
+    next.nextCheckAt,
+    taintRetryAt,
+    action === undefined ? undefined : memory.backOffUntil,
+  ].filter((at) => at !== undefined);
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);
 }
 

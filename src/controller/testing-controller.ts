@@ -6,12 +6,13 @@ import type { SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
 import { type NodeName, podKey } from '../domain/ids.ts';
 import { cidr } from '../domain/address/testing.ts';
 import { INSTANCE_TYPES } from '../domain/instance/instance-types.ts';
-import type { NodeNetworkSpec, SpecEni } from '../domain/ipam/node-network.ts';
+import type { NodeNetworkSpec, NodeNetworkStatus, SpecEni } from '../domain/ipam/node-network.ts';
 import type { Result } from '../domain/result.ts';
 import { createSimCluster, type SimCluster } from '../lab/cluster/sim-cluster.ts';
 import { createSimEc2, type SimEc2 } from '../lab/ec2/sim-ec2.ts';
 import { calm } from '../lab/faults/fault-profile.ts';
 import { createKernel } from '../lab/kernel/kernel.ts';
+import type { NodeTaint } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
 import { parseNodeNetworkClassSpec } from '../protocol/crd/node-network-class.ts';
 import { parseControllerSettings } from './controller-settings.ts';
@@ -42,9 +43,14 @@ function must<T, E>(result: Result<T, E>): T {
 export interface ControllerWorld {
   readonly ec2: SimEc2;
   readonly cluster: SimCluster;
-  joinNode(name: string, zone: string): NodeName;
+  /** With `taints`, as kubelet registers it. */
+  joinNode(name: string, zone: string, taints?: readonly NodeTaint[]): NodeName;
+  /** What an agent would answer. */
+  answer(node: NodeName, change: Partial<NodeNetworkStatus>): Promise<void>;
   startPods(node: NodeName, count: number): void;
   applyClass(name: string, spec: unknown): void;
+  /** Of the ENIConfig of that name. */
+  subnetOf(eniConfig: string): SubnetId | undefined;
   occupyAllBut(subnetId: SubnetId | undefined, leaveFree: number): void;
   run(seconds: number): Promise<void>;
   spec(node: NodeName): NodeNetworkSpec | undefined;
@@ -78,11 +84,24 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
     ),
   });
   const { admin } = cluster;
+  const run = async (seconds: number): Promise<void> => {
+    const end = await kernel.run({ untilMs: kernel.now() + seconds * SECOND_MS, drain: () => macrotask() });
+    assert.equal(end.kind, 'TimeUp');
+  };
   const specOf = (node: NodeName): NodeNetworkSpec | undefined => admin.nodeNetwork(node)?.spec;
   return {
     ec2,
     cluster,
-    joinNode: (text, zone) => joinNode({ ec2, cluster }, text as NodeName, zone),
+    joinNode: (text, zone, taints = []) =>
+      joinNode({ ec2, cluster }, { name: text as NodeName, zone, taints }),
+    answer: async (node, change) => {
+      const record = admin.nodeNetwork(node);
+      assert.ok(record);
+      const status = { ...record.status, ...change };
+      const outcome = cluster.client().updateNodeNetworkStatus({ ...record, status });
+      await run(1);
+      assert.equal((await outcome).kind, 'ok');
+    },
     startPods: (node, count) => {
       for (let n = 1; n <= count; n += 1) {
         admin.applyPod({ namespace: 'default', name: `${node}-p${n}` });
@@ -92,16 +111,13 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
     applyClass: (name, spec) => {
       admin.applyNodeNetworkClass({ name, spec: parseNodeNetworkClassSpec(name, spec) });
     },
+    subnetOf: (eniConfig) => POD_SUBNETS.find(({ name }) => name === eniConfig)?.id as SubnetId | undefined,
     occupyAllBut: (subnetId, leaveFree) => {
       assert.ok(subnetId !== undefined);
       const free = ec2.truth.subnet(subnetId)?.freeAddressCount ?? 0;
       must(ec2.admin.occupyAddresses(subnetId, free - leaveFree));
     },
-    run: async (seconds) => {
-      const drain = (): Promise<void> => macrotask();
-      const end = await kernel.run({ untilMs: kernel.now() + seconds * SECOND_MS, drain });
-      assert.equal(end.kind, 'TimeUp');
-    },
+    run,
     spec: specOf,
     podEnis: (node) => (specOf(node)?.enis ?? []).filter((eni) => !eni.primary),
     selectionText: (node) => {
@@ -132,14 +148,17 @@ function makeVpc({ admin }: SimEc2, cluster: SimCluster): void {
 
 function joinNode(
   { ec2, cluster }: Pick<ControllerWorld, 'ec2' | 'cluster'>,
-  name: NodeName,
-  zone: string,
+  {
+    name,
+    zone,
+    taints,
+  }: { readonly name: NodeName; readonly zone: string; readonly taints: readonly NodeTaint[] },
 ): NodeName {
   const subnetId = NODE_SUBNETS[zone];
   assert.ok(subnetId !== undefined);
   const launched = must(
     ec2.admin.launchInstance({ instanceType: 'm5.large', subnetId, securityGroupIds: [NODES_GROUP] }),
   );
-  cluster.admin.applyNode({ name, instanceId: launched.instanceId, zone });
+  cluster.admin.applyNode({ name, instanceId: launched.instanceId, zone, taints });
   return name;
 }
