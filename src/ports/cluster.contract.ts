@@ -203,8 +203,10 @@ function watchingRules(rule: Rule): void {
     await world.applyPod({ namespace: 'default', name: 'later', nodeName: NODE });
     await eventually(world, 'the binding', () => events.length >= 2);
     await world.deletePod({ namespace: 'default', name: 'later' });
-    await eventually(world, 'the deletion', () => events.length >= 3);
-    assert.deepEqual(told(events), ['Snapshot here', 'Applied later', 'Deleted later']);
+    await eventually(world, 'the deletion', () => events.at(-1)?.type === 'Deleted');
+    // A deletion may show as a change first: the pod is on its way out.
+    const texts = told(events).filter((text, position, all) => text !== all[position - 1]);
+    assert.deepEqual(texts, ['Snapshot here', 'Applied later', 'Deleted later']);
     close();
   });
 

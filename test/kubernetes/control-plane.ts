@@ -23,8 +23,8 @@ export interface ControlPlaneUser {
 }
 
 export interface ControlPlaneOptions {
-  /** Also run kube-scheduler and kube-controller-manager. */
-  readonly controllers?: boolean;
+  /** Also run kube-scheduler and kube-controller-manager; or the latter alone, with these of its controllers (`serviceaccount` among them). */
+  readonly controllers?: boolean | readonly string[];
   /** Who may log in beside `admin`, with no rights but those that RBAC gives. */
   readonly users?: readonly ControlPlaneUser[];
   /** A namespace to run in and the address there to listen at; loopback of the test's own when absent. */
@@ -88,9 +88,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   };
   try {
     await ready();
-    if (options.controllers === true) {
-      daemons.push(start(setup, 'kube-scheduler', schedulerFlags(access)));
-      daemons.push(start(setup, 'kube-controller-manager', controllerManagerFlags(setup, access)));
+    const { controllers = false } = options;
+    if (controllers === true) daemons.push(start(setup, 'kube-scheduler', schedulerFlags(access)));
+    if (controllers !== false) {
+      const chosen = controllers === true ? [] : [`--controllers=${controllers.join(',')}`];
+      const flags = [...controllerManagerFlags(setup, access), ...chosen];
+      daemons.push(start(setup, 'kube-controller-manager', flags));
       // Without it no pod can be made.
       await eventually('the controllers have made the first service account', READY_MS, () =>
         access.kubectl('get', 'serviceaccount', 'default').catch(() => undefined),

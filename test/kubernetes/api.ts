@@ -1,0 +1,59 @@
+// The API of a test's control plane as people and other programs use it: objects made, changed and deleted past the product.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { KubernetesConnection } from '../../src/adapters/kubernetes/connection.ts';
+import { createTransport } from '../../src/adapters/kubernetes/transport.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
+import type { ControlPlane } from './control-plane.ts';
+
+export interface Api {
+  /** The object answered. Rejects with the server's words for any other status than 2xx, and than those allowed. */
+  send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>;
+  /** `send`, where the object may be missing: then undefined. */
+  sendIfThere(method: 'GET' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>;
+  close(): void;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Connects as the bearer of `token`. */
+export const connectionTo = (plane: ControlPlane, token: string): KubernetesConnection => {
+  const ca = readFileSync(plane.authorityPath, 'utf8');
+  return {
+    server: plane.url,
+    insecureSkipTlsVerify: false,
+    credentials: async () => ({ authorization: `Bearer ${token}`, ca }),
+    refused: () => undefined,
+  };
+};
+
+/** As `admin`. Patches are merge patches. */
+export function apiOf(plane: ControlPlane): Api {
+  const transport = createTransport({
+    connection: connectionTo(plane, plane.tokenOf('admin')),
+    clock: systemClock,
+    userAgent: 'test',
+  });
+  const send = async (
+    allowed: readonly number[],
+    ...[method, path, body]: Parameters<Api['send']>
+  ): Promise<unknown> => {
+    const answer = await transport.send({
+      method,
+      path,
+      body,
+      timeoutMs: TIMEOUT_MS,
+      ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
+    });
+    assert.ok(answer.kind === 'Answered', JSON.stringify(answer));
+    if (allowed.includes(answer.status)) return undefined;
+    assert.ok(answer.status >= 200 && answer.status < 300, `${method} ${path}: ${answer.text}`);
+    return JSON.parse(answer.text) as unknown;
+  };
+  return {
+    send: (...request) => send([], ...request),
+    sendIfThere: (...request) => send([404], ...request),
+    close: () => transport.close(),
+  };
+}
