@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The eniwhere command: gives the command line its machine.
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AwsAccess } from '../cli/context.ts';
 import { runCli } from '../cli/program.ts';
@@ -16,6 +16,14 @@ async function readText(path: string): Promise<Result<string, string>> {
     return ok(await readFile(path, 'utf8'));
   } catch (error) {
     return err(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function writeText(path: string, text: string): Promise<Result<void, string>> {
+  try {
+    return ok(await writeFile(path, text));
+  } catch (error) {
+    return err(`${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -47,6 +55,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   complain: (text) => process.stderr.write(text),
   colour: process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '',
   readFile: readText,
+  writeFile: writeText,
   openLab: (request) =>
     openLabHere(request, {
       program: process.argv.slice(1),

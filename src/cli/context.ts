@@ -74,6 +74,8 @@ export interface CliContext {
   readonly colour: boolean;
   /** The text, or why it cannot be read. */
   readonly readFile: (path: string) => Promise<Result<string, string>>;
+  /** Replaces the file, or says why it cannot be written. */
+  readonly writeFile: (path: string, text: string) => Promise<Result<void, string>>;
   readonly openLab: (request: LabRequest) => Promise<LabAnswer>;
   /** EC2 to read from, or why it cannot be asked: no Region, no credentials. */
   readonly openEc2: (region: string | undefined) => Promise<Result<AwsAccess, string>>;

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { runCommand } from './testing.ts';
 
-const PAGES = ['max-pods', 'userdata'];
+const PAGES = ['max-pods', 'plan', 'userdata'];
 
 /** A block marked `console`: a line `$ command`, and below it what it prints on both channels. */
 const EXAMPLE = /^(```console\n\$ (eniwhere [^\n]*)\n)([\s\S]*?)^```$/gm;
@@ -16,7 +16,9 @@ const wordsOf = (command: string): readonly string[] =>
   [...command.matchAll(/'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '').slice(1);
 
 async function runExample(command: string): Promise<string> {
-  const { out, err } = await runCommand(wordsOf(command));
+  const { out, err } = await runCommand(wordsOf(command), {
+    readFile: (path) => Promise.resolve({ ok: true, value: readFileSync(path, 'utf8') }),
+  });
   return `${out}${err}`;
 }
 

@@ -7,6 +7,7 @@ import { addLabEc2 } from './lab-ec2.ts';
 import { addLabRun } from './lab-run.ts';
 import { addLabUp } from './lab-up.ts';
 import { addMaxPods } from './max-pods.ts';
+import { addPlan } from './plan.ts';
 import { addUserData } from './userdata.ts';
 
 /** Runs one command line (without the program's own name) and answers its exit code. */
@@ -44,9 +45,10 @@ Examples:
     );
   addLabRun(lab, context, end);
   addLabUp(lab, context, end);
+  addLabEc2(lab, context, end);
   addMaxPods(program, context, end);
   addUserData(program, context, end);
-  addLabEc2(lab, context, end);
+  addPlan(program, context, end);
   addIamPolicy(program, context);
   return program;
 }

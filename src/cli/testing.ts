@@ -35,6 +35,7 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     },
     colour: false,
     readFile: (path) => Promise.resolve({ ok: false, error: `${path}: no such file` }),
+    writeFile: (path) => Promise.resolve({ ok: false, error: `${path} cannot be written: a test` }),
     openLab: async ({ scenario }): Promise<LabAnswer> => ({
       kind: 'Open',
       open: await openMemoryLab(scenario, {
