@@ -6,7 +6,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { eventually } from '../runtime/support/eventually.ts';
 import { type Certificates, makeCertificates, SERVICE_BLOCK } from './certificates.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
@@ -42,7 +41,7 @@ export interface ControlPlane {
   tokenOf(user: string): string;
   /** Path of a kubeconfig for `admin` or one of the users. */
   kubeconfigOf(user: string): string;
-  /** Runs kubectl as admin; answers what it printed. Rejects with kubectl's words. */
+  /** Runs kubectl as admin; answers what it printed. Rejects with kubectl's words, and what it printed before. */
   kubectl(...values: readonly string[]): Promise<string>;
   /** `kubectl apply` of objects or of YAML. */
   apply(manifest: string | readonly object[]): Promise<string>;
@@ -161,14 +160,20 @@ function accessTo({ directory, address, netnsPath, ports, certificates, tokens }
   };
   const adminConfig = kubeconfigOf('admin');
   const inside = netnsPath === undefined ? [] : ['nsenter', `--net=${netnsPath}`];
-  const kubectl = async (...values: readonly string[]): Promise<string> => {
+  const kubectl = (...values: readonly string[]): Promise<string> => {
     const [program = '', ...rest] = [...inside, programPath('kubectl'), ...values];
-    const { stdout } = await run(program, rest, {
+    const options = {
       env: { ...process.env, KUBECONFIG: adminConfig, HOME: directory },
       timeout: KUBECTL_MS,
       maxBuffer: OUTPUT_BYTES_MAX,
+    };
+    return new Promise((resolve, reject) => {
+      execFile(program, rest, options, (error, stdout, stderr) => {
+        if (error === null) resolve(stdout.trim());
+        // Node's own text has the whole command line in it, tokens and all.
+        else reject(new Error(`kubectl ${values[0]}: ${stderr}${stdout}`.trim()));
+      });
     });
-    return stdout.trim();
   };
   let fileCount = 0;
   return {
@@ -190,8 +195,6 @@ function accessTo({ directory, address, netnsPath, ports, certificates, tokens }
     },
   };
 }
-
-const run = promisify(execFile);
 
 function start(setup: Setup, program: Parameters<typeof programPath>[0], flags: readonly string[]): Daemon {
   return startDaemon({

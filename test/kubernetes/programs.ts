@@ -12,7 +12,8 @@ type Program =
   | 'kube-scheduler'
   | 'kube-controller-manager'
   | 'kubelet'
-  | 'kube-proxy';
+  | 'kube-proxy'
+  | 'helm';
 
 const built = new Map<Program, string>();
 
