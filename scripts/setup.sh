@@ -53,6 +53,7 @@ missing_packages() {
   has_file '/usr/lib/*/libnftables.so.1' '/usr/lib*/libnftables.so.1' '/lib/*/libnftables.so.1' || echo libnftables1
   # The plugins that ours is measured against.
   [ "$purpose" = demo ] || has_file /usr/lib/cni/ptp /opt/cni/bin/ptp || echo containernetworking-plugins
+  [ "$purpose" != bench ] || has_program iperf3 || echo iperf3
   [ "$purpose" = test ] || [ "$purpose" = e2e ] || return 0
   # A container runtime to run pods with, an image to make, and what the plugin portmap calls.
   has_program containerd || echo containerd

@@ -3,9 +3,11 @@
 import { createLinuxStacks } from '../../src/adapters/linux/linux-stacks.ts';
 import type { Cidr, Ip } from '../../src/domain/address/ip.ts';
 import { desiredHost } from '../../src/domain/datapath/desired-host.ts';
+import { desiredPod } from '../../src/domain/datapath/desired-pod.ts';
 import { PODS_TABLE, ROUTE_PROTOCOL } from '../../src/domain/datapath/host-datapath.ts';
 import type { EniId, InstanceId, SubnetId, VpcId } from '../../src/domain/ids.ts';
 import type { SpecEni } from '../../src/domain/ipam/node-network.ts';
+import type { StackOutcome } from '../../src/ports/network-stack.ts';
 import { type HeldNamespace, holdNamespace } from './held-namespace.ts';
 
 export interface Layout {
@@ -21,20 +23,28 @@ export const POD_COUNT = 250;
 const MEASURED = POD_COUNT / 2;
 export const VPC_HOST = '10.0.99.9';
 const ADDRESSES = Array.from({ length: POD_COUNT }, (_, index) => `100.64.0.${index + 4}` as Ip);
-const POD = ADDRESSES[MEASURED] ?? '';
+const POD = ADDRESSES[MEASURED] as Ip;
 const MTU = 9001;
 
 const macOf = (deviceIndex: number): string => `02:00:00:00:00:0${deviceIndex}`;
+
+function valueOf<T>(outcome: StackOutcome<T>): T {
+  if (outcome.kind === 'ok') return outcome.value;
+  throw new Error(JSON.stringify(outcome));
+}
 
 const inShell = (namespace: HeldNamespace, lines: readonly string[]): void => {
   namespace.sh(...lines);
 };
 
-/** What kube-proxy brings to every node, whatever its mode: NAT, and with it connection tracking. */
+/** What kube-proxy brings to every node, whatever its mode: NAT, and with its first translation, connection tracking. */
 const KUBE_PROXY = `nft -f - <<'END'
 table ip kube-proxy {
   chain nat-prerouting { type nat hook prerouting priority dstnat; }
-  chain nat-postrouting { type nat hook postrouting priority srcnat; }
+  chain nat-postrouting {
+    type nat hook postrouting priority srcnat;
+    meta mark & 0x4000 == 0x4000 masquerade fully-random
+  }
 }
 END`;
 
@@ -117,7 +127,7 @@ async function makeLayout(
   };
 }
 
-/** The pod's link as the AWS CNI makes it, and as ours is: the same for all three. */
+/** The pod's link as others make it. */
 function plugPod(node: HeldNamespace, pod: HeldNamespace): void {
   const peer = `peer name eth0 mtu ${MTU} netns ${pod.pid}`;
   inShell(node, [
@@ -142,19 +152,26 @@ const eniTable = (table: number): string =>
   `ip route add default via 100.64.0.1 dev eth1 onlink table ${table}`;
 
 /** The datapath of this project, as its own code applies it. */
-export const thisLayout = (): Promise<Layout> =>
-  makeLayout('this layout', async (node, pod) => {
-    plugPod(node, pod);
+export const thisLayout = (podCount = POD_COUNT): Promise<Layout> =>
+  makeLayout(podCount === POD_COUNT ? 'this layout' : `this layout, ${podCount} pod`, async (node, pod) => {
     const stacks = createLinuxStacks();
     const stack = stacks.open({ netnsPath: node.path });
-    const links = await stack.listLinks();
-    if (links.kind !== 'ok') throw new Error(JSON.stringify(links));
-    const pods = [{ hostLink: 'enipod', addresses: ADDRESSES }];
-    const applied = await stack.applyHost(desiredHost({ spec: SPEC, links: links.value, pods }).host);
-    if (applied.kind !== 'ok') throw new Error(JSON.stringify(applied));
+    const wiring = desiredPod({
+      pod: { namespace: 'shop', name: 'cart-0' },
+      netnsPath: pod.path,
+      ifName: 'eth0',
+      addresses: [POD],
+      settings: SPEC.settings,
+    });
+    valueOf(await stack.wirePod(wiring));
+    const links = valueOf(await stack.listLinks());
+    const spec =
+      podCount === POD_COUNT ? SPEC : { ...SPEC, enis: [eni(0, '10.0.0', []), eni(1, '100.64.0', [POD])] };
+    const pods = [{ ...wiring, addresses: spec.enis.flatMap(({ addresses }) => addresses) }];
+    valueOf(await stack.applyHost(desiredHost({ spec, links, pods }).host));
     await stacks.close();
     const routed = node.sh(`ip route show table ${PODS_TABLE} proto ${ROUTE_PROTOCOL}`);
-    if (routed.trim().split('\n').length !== POD_COUNT) throw new Error('not every pod is routed');
+    if (routed.trim().split('\n').length !== podCount) throw new Error('not every pod is routed');
   });
 
 /** The least that a node can do: one table, and no rule. */

@@ -1,6 +1,7 @@
-// Gives pods back what other programs took from them on the host: their links up, and their routes.
+// Gives pods back what other programs took from them on the host: their links' names, the links up, and their routes.
 
 import { desiredHost } from '../domain/datapath/desired-host.ts';
+import { hostLinkMac } from '../domain/datapath/desired-pod.ts';
 import { type Allocation, allocationOf } from '../domain/ipam/ledger.ts';
 import type { LinkView, PodLinkView } from '../ports/network-stack.ts';
 import { type AgentContext, notServing } from './agent-context.ts';
@@ -35,10 +36,15 @@ export function createPodRepairer(context: AgentContext, lock: KeyedLock): Worke
   return createWorker({ clock, log, label: 'pod repair', run });
 }
 
-/** A pod without a link is no matter of repair: it is not wired yet, or gone. */
+function hostMacOf({ pod }: Allocation): string {
+  const [namespace = '', name = ''] = pod.split('/');
+  return hostLinkMac({ namespace, name });
+}
+
+/** A pod without a link is no matter of repair: it is not wired yet, or gone; unless the link was renamed. */
 function isHarmed(pod: Allocation, links: readonly LinkView[], views: readonly PodLinkView[]): boolean {
   const link = links.find(({ name }) => name === pod.hostLink);
-  if (link === undefined) return false;
+  if (link === undefined) return links.some(({ mac }) => mac === hostMacOf(pod));
   const routed = new Set(views.find(({ hostLink }) => hostLink === pod.hostLink)?.addresses);
   return !link.up || pod.addresses.some((ip) => !routed.has(ip));
 }
@@ -50,8 +56,9 @@ async function repair(context: AgentContext, pod: Allocation): Promise<boolean> 
   if (shared.accepted === undefined || allocationOf(store.ledger(), pod.sandbox) !== pod) return true;
   const links = await stack.listLinks();
   if (links.kind !== 'ok') return false;
-  const pods = [{ hostLink, addresses }];
-  const { host } = desiredHost({ spec: shared.accepted.spec, links: links.value, pods });
+  const pods = [{ hostLink, hostMac: hostMacOf(pod), addresses }];
+  const imdsAllowed = [...shared.imdsOpen];
+  const { host } = desiredHost({ spec: shared.accepted.spec, links: links.value, pods, imdsAllowed });
   const applied = await stack.applyHost(host);
   if (applied.kind !== 'ok') {
     log.warn('a pod is not repaired yet', { pod: pod.pod, failure: describeStackOutcome(applied) });

@@ -184,7 +184,7 @@ export function hostContract(world: Current): void {
   test('a desired pod that has no link is left to its wiring', async () => {
     const { stack } = world();
     const desired = await appliedHost(world());
-    const pods = [{ hostLink: 'eni00000000009', addresses: [OTHER_IP] }];
+    const pods = [{ hostLink: 'eni00000000009', hostMac: '02:00:00:00:00:99', addresses: [OTHER_IP] }];
     assert.deepEqual(valueOf(await stack.applyHost({ ...desired, pods })), []);
     assert.deepEqual(valueOf(await stack.listPodLinks(PREFIX)), []);
   });

@@ -22,6 +22,7 @@ import {
   POD_IPV6,
   POD_PORT,
   type PodPlace,
+  SECONDARY_ENI,
   VPC_HOST,
   VPC_HOST_IPV6,
 } from './datapath-support.ts';
@@ -124,7 +125,7 @@ describe('settings of the datapath', { skip }, () => {
     });
   });
 
-  describe('instance metadata', () => {
+  describe('instance metadata [DP-3]', () => {
     const cases: readonly {
       readonly title: string;
       readonly options: NodeOptions;
@@ -176,7 +177,7 @@ describe('settings of the datapath', { skip }, () => {
     });
   });
 
-  describe('a pod that sends with another source address is not heard', () => {
+  describe('a pod that sends with another source address is not heard [DP-1]', () => {
     const cases: readonly {
       readonly title: string;
       readonly from: () => Place;
@@ -197,6 +198,20 @@ describe('settings of the datapath', { skip }, () => {
         source: NODE,
         to: VPC_HOST,
         hearer: () => ({ namespace: world.vpc }),
+      },
+      {
+        title: 'the node’s, to the node',
+        from: () => pod,
+        source: NODE,
+        to: NODE,
+        hearer: () => ({ namespace: world.node }),
+      },
+      {
+        title: 'its own ENI’s, to the node',
+        from: () => pod,
+        source: SECONDARY_ENI,
+        to: NODE,
+        hearer: () => ({ namespace: world.node }),
       },
       {
         title: 'one of the internet, to a neighbour',
@@ -248,6 +263,25 @@ describe('settings of the datapath', { skip }, () => {
         assert.deepEqual(world.dropped(), NOTHING_DROPPED);
       });
     }
+
+    it('its neighbour’s, by a link that another program has renamed', async () => {
+      const renamed = await world.addPod('renamed', ['100.64.2.3']);
+      world.node.run('ip', 'link', 'set', renamed.pod.hostLink, 'name', 'taken0');
+      assert.equal(await hears({ namespace: world.vpc }, renamed, POD, VPC_HOST), 'failed');
+      assert.equal(await hears({ namespace: world.vpc }, renamed, '100.64.2.3', VPC_HOST), '100.64.2.3');
+      assert.deepEqual(world.dropped(), NOTHING_DROPPED);
+    });
+
+    it('one that was its own until another pod got it', async () => {
+      const before = await world.addPod('before', ['100.64.2.4']);
+      assert.equal(await hears({ namespace: world.vpc }, before, '100.64.2.4', VPC_HOST), '100.64.2.4');
+      valueOf(await world.stack.unwirePod(before.pod));
+      await world.addPod('after', ['100.64.2.4']);
+      const again = { ...before.pod, addresses: [ip('100.64.2.5')] };
+      valueOf(await world.stack.wirePod(again));
+      assert.equal(await hears({ namespace: world.vpc }, before, '100.64.2.4', VPC_HOST), 'failed');
+      assert.deepEqual(world.dropped(), NOTHING_DROPPED);
+    });
 
     it('while with its own, it is', async () => {
       assert.equal(await hears({ namespace: world.vpc }, pod, POD, VPC_HOST), POD);

@@ -1,10 +1,12 @@
-// Repairing what others took from pods on the host: their links up, and their routes in table PODS.
+// Repairing what others took from pods on the host: their links' names and group, that they are up, and their routes in table PODS.
 
 import type { DesiredPod } from '../../domain/datapath/host-datapath.ts';
-import { PODS_TABLE } from '../../domain/datapath/host-datapath.ts';
+import { POD_LINK_GROUP, PODS_TABLE } from '../../domain/datapath/host-datapath.ts';
 import { attempt, type Changes, changeIfThere } from './changes.ts';
 import type { HostNamespace } from './host-namespace.ts';
-import { type Link, listLinks, setLinkUp } from './link.ts';
+import { unless } from './kernel-refusal.ts';
+import { type Link, listLinks, renameLink, setLinkDown, setLinkGroup, setLinkUp } from './link.ts';
+import { request } from './netlink-socket.ts';
 import { type ListedRoute, listRoutes, replaceRoute } from './route.ts';
 import { isOrphan, podRoute } from './wire-pod.ts';
 
@@ -14,6 +16,7 @@ import { isOrphan, podRoute } from './wire-pod.ts';
  */
 export function applyPods(host: HostNamespace, pods: readonly DesiredPod[], changes: Changes): void {
   if (pods.length === 0) return;
+  renameBack(host, pods, changes);
   const links = new Map(listLinks(host.netlink).map((link) => [link.name, link]));
   const routes = new Map(
     ([4, 6] as const)
@@ -25,6 +28,24 @@ export function applyPods(host: HostNamespace, pods: readonly DesiredPod[], chan
     if (link?.kind !== 'veth') continue;
     attempt(changes, () => {
       repairPod(host, { pod, link, routes }, changes);
+    });
+  }
+}
+
+/** A link that another program has renamed is known by its MAC. */
+function renameBack(host: HostNamespace, pods: readonly DesiredPod[], changes: Changes): void {
+  const links = listLinks(host.netlink);
+  const names = new Set(links.map(({ name }) => name));
+  for (const { hostLink, hostMac } of pods) {
+    if (names.has(hostLink)) continue;
+    const link = links.find(({ kind, mac }) => kind === 'veth' && mac === hostMac);
+    if (link === undefined) continue;
+    attempt(changes, () => {
+      const rename = renameLink(link.index, link.name, hostLink);
+      if (unless(['EBUSY'], () => request(host.netlink, [rename])) === undefined) {
+        request(host.netlink, [setLinkDown(link.index, link.name), rename, setLinkUp(link.index, hostLink)]);
+      }
+      changes.lines.push(rename.step);
     });
   }
 }
@@ -42,6 +63,9 @@ function repairPod(
   },
   changes: Changes,
 ): void {
+  if (link.group !== POD_LINK_GROUP) {
+    changeIfThere(host, setLinkGroup(link.index, link.name, POD_LINK_GROUP), changes);
+  }
   if (!link.up) changeIfThere(host, setLinkUp(link.index, link.name), changes);
   for (const ip of pod.addresses) {
     const wanted = podRoute(ip, link.index);

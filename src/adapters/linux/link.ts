@@ -1,5 +1,6 @@
 // Links over rtnetlink: veth pairs, up, MTU, deletion, listing (linux/if_link.h).
 
+import { POD_LINK_GROUP } from '../../domain/datapath/host-datapath.ts';
 import {
   attributesOf,
   macAttribute,
@@ -27,6 +28,8 @@ export interface Link {
   readonly mtu: number;
   /** `veth`, `dummy`, ...; `''` for hardware and loopback. */
   readonly kind: string;
+  /** What `ip link` calls group: 0 unless somebody sets it. */
+  readonly group: number;
   /** Index of a veth's other end, in the other end's namespace. */
   readonly peerIndex: number | undefined;
 }
@@ -48,6 +51,7 @@ const IFLA_LINK = 5;
 const IFLA_OPERSTATE = 16;
 const IF_OPER_UP = 6;
 const IFLA_LINKINFO = 18;
+const IFLA_GROUP = 27;
 const IFLA_NET_NS_FD = 28;
 const IFLA_EXT_MASK = 29;
 const IFLA_INFO_KIND = 1;
@@ -70,7 +74,7 @@ const nameAttribute = (name: string): Buffer => textAttribute(IFLA_IFNAME, name)
 export const isLinkName = (name: string): boolean =>
   name.length > 0 && Buffer.byteLength(name) <= LINK_NAME_LENGTH_MAX && !/[\s/]/.test(name);
 
-/** `ip link add HOST address MAC mtu MTU type veth peer name POD address MAC mtu MTU netns FD` */
+/** `ip link add HOST group GROUP address MAC mtu MTU type veth peer name POD address MAC mtu MTU netns FD` */
 export function addVeth(veth: {
   readonly hostLink: string;
   readonly hostMac: string;
@@ -96,6 +100,7 @@ export function addVeth(veth: {
       linkHeader(),
       nameAttribute(veth.hostLink),
       macAttribute(IFLA_ADDRESS, veth.hostMac),
+      u32Attribute(IFLA_GROUP, POD_LINK_GROUP),
       mtu,
       nested(IFLA_LINKINFO, textAttribute(IFLA_INFO_KIND, 'veth'), nested(IFLA_INFO_DATA, peer)),
     ]),
@@ -108,6 +113,30 @@ export const setLinkUp = (index: number, name: string): NetlinkMessage => ({
   type: RTM_NEWLINK,
   flags: 0,
   body: linkHeader(index, IFF_UP, IFF_UP),
+});
+
+/** `ip link set NAME down` */
+export const setLinkDown = (index: number, name: string): NetlinkMessage => ({
+  step: `ip link set ${name} down`,
+  type: RTM_NEWLINK,
+  flags: 0,
+  body: linkHeader(index, 0, IFF_UP),
+});
+
+/** `ip link set NAME name NEW`. EBUSY on kernels that rename no link that is up (before 6.2). */
+export const renameLink = (index: number, name: string, newName: string): NetlinkMessage => ({
+  step: `ip link set ${name} name ${newName}`,
+  type: RTM_NEWLINK,
+  flags: 0,
+  body: Buffer.concat([linkHeader(index), nameAttribute(newName)]),
+});
+
+/** `ip link set NAME group GROUP` */
+export const setLinkGroup = (index: number, name: string, group: number): NetlinkMessage => ({
+  step: `ip link set ${name} group ${group}`,
+  type: RTM_NEWLINK,
+  flags: 0,
+  body: Buffer.concat([linkHeader(index), u32Attribute(IFLA_GROUP, group)]),
 });
 
 /** `ip link set NAME mtu MTU` */
@@ -162,6 +191,7 @@ function linkOf(body: Buffer): Link {
     operational: u8Of(attributes, IFLA_OPERSTATE) === IF_OPER_UP,
     mtu: u32Of(attributes, IFLA_MTU) ?? 0,
     kind: textOf(info, IFLA_INFO_KIND) ?? '',
+    group: u32Of(attributes, IFLA_GROUP) ?? 0,
     peerIndex: u32Of(attributes, IFLA_LINK),
   };
 }

@@ -80,10 +80,14 @@ export function runNft(step: string, commands: string): string {
   return text;
 }
 
-/** The `inet` table as nft prints it, without counters; undefined when there is none. */
+/** The elements of a set that packets fill. They hold no brace. */
+const LEARNED_ELEMENTS =
+  /(^\tset \S+ \{\n(?:\t\t[^\n]*\n)*?\t\tflags dynamic[^\n]*\n(?:\t\t(?!elements)[^\n]*\n)*)\t\telements = \{[^}]*\}\n/gm;
+
+/** The `inet` table as nft prints it, without counters and what packets put into it; undefined when there is none. */
 export function listInetTable(table: string): string | undefined {
   const { accepted, text } = run(`list table inet ${table}\n`);
-  if (accepted) return text;
+  if (accepted) return text.replace(LEARNED_ELEMENTS, '$1');
   if (errnoIn(text) === 'ENOENT') return undefined;
   throw new KernelRefusal(`nft list table inet ${table}`, errnoIn(text), text.trim());
 }

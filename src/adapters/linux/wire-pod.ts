@@ -135,8 +135,10 @@ function podAddressMessages(pod: PodDatapath, index: number, ip: Ip): readonly N
 
 function raiseHostEnd(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void {
   insideNamespace(host.namespace, () => {
-    // The nftables guard checks sources, per packet and for both families.
+    // The nftables guard checks sources, per packet and for both families. With policy rules about, the kernel would look
+    // each of them up once more, just to find that it is not one of the host's own: unless those were welcome.
     writeSysctl(`net/ipv4/conf/${pod.hostLink}/rp_filter`, '0');
+    writeSysctl(`net/ipv4/conf/${pod.hostLink}/accept_local`, '1');
     quietIpv6(pod.hostLink, new Set(pod.addresses.map(familyOf)));
   });
   request(host.netlink, [setLinkUp(hostEnd.index, pod.hostLink)]);

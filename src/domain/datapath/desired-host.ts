@@ -63,7 +63,7 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
     const ordinal = eniOrdinal(eni);
     const blocks = [...eni.addresses.map(hostCidr), ...eni.prefixes];
     // An ENI without its link keeps its addresses in the table: they are pods' all the same, and SNAT must see them.
-    nftEnis.push({ mark: ordinal, blocks, ...(link === undefined ? {} : { link }) });
+    nftEnis.push({ mark: ordinal, primary: eni.primary, blocks, ...(link === undefined ? {} : { link }) });
     if (link === undefined) pending.push({ eniId: eni.eniId, mac: eni.mac });
     else placed.push({ eni, ordinal, link });
   }
@@ -73,7 +73,7 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
     eniLinks: placed.map(({ eni, link }) => eniLink(eni, link, spec.settings.mtu)),
     routes: placed.map(eniRoute),
     rules: families.flatMap((family) => rulesOf(family, placed)),
-    pods: pods.map(({ hostLink, addresses }) => ({ hostLink, addresses })),
+    pods: pods.map(({ hostLink, hostMac, addresses }) => ({ hostLink, hostMac, addresses })),
     sysctls: sysctls(families, placed),
     nftTable: renderNftTable({
       settings: spec.settings,

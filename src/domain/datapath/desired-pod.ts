@@ -43,7 +43,7 @@ export function desiredPod({ pod, netnsPath, ifName, addresses, settings }: Desi
   const hostLink = hostLinkName(settings.vethPrefix, pod);
   return {
     hostLink,
-    hostMac: derivedMac(`host ${pod.namespace}.${pod.name}`),
+    hostMac: hostLinkMac(pod),
     podMac: derivedMac(`pod ${pod.namespace}.${pod.name} ${ifName}`),
     netnsPath,
     podLink: ifName,
@@ -51,6 +51,10 @@ export function desiredPod({ pod, netnsPath, ifName, addresses, settings }: Desi
     mtu: settings.mtu,
   };
 }
+
+/** MAC of the pod's host link. */
+export const hostLinkMac = (pod: { readonly namespace: string; readonly name: string }): string =>
+  derivedMac(`host ${pod.namespace}.${pod.name}`);
 
 /** A MAC that belongs to no vendor: locally administered (bit 1 of the first byte) and unicast (bit 0 clear), IEEE 802. */
 function derivedMac(seed: string): string {

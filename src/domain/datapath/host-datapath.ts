@@ -29,9 +29,11 @@ export interface DesiredRule {
   readonly fwmark?: { readonly mark: number; readonly mask: number };
 }
 
-/** What is kept of a wired pod on the host: its link up, and its routes in table PODS. */
+/** What is kept of a wired pod on the host: its link's name and group, that it is up, and its routes in table PODS. */
 export interface DesiredPod {
   readonly hostLink: string;
+  /** By which the link is known when another program has renamed it. */
+  readonly hostMac: string;
   readonly addresses: readonly Ip[];
 }
 
@@ -61,5 +63,7 @@ export const PODS_RULE_PRIORITY = 512;
 export const ENI_RULE_PRIORITY = 1536;
 export const MARK_MASK = 0x7f;
 export const NFT_TABLE = 'eniwhere';
+/** Group of the host ends of pods' links (`ip link show group 225`): how the guard knows them, whatever they are called. */
+export const POD_LINK_GROUP = 0xe1;
 /** rtnetlink protocol number on every route and rule of ours: how we know our own (values above 4 are free to use). */
 export const ROUTE_PROTOCOL = 0xe1;

@@ -5,11 +5,12 @@ import { type Cidr, familyOf, type Ip, type IpFamily } from '../address/ip.ts';
 import { compareIps } from '../address/ip-number.ts';
 import { assert } from '../result.ts';
 import type { DatapathSettings } from './datapath-settings.ts';
-import { MARK_MASK, NFT_TABLE } from './host-datapath.ts';
+import { MARK_MASK, NFT_TABLE, POD_LINK_GROUP } from './host-datapath.ts';
 
 export interface NftEni {
   /** The ENI's ordinal, see `eniOrdinal`. */
   readonly mark: number;
+  readonly primary: boolean;
   /** Absent while the link has not shown up. */
   readonly link?: string;
   /** Addresses (as /32 or /128) and prefixes that pods may hold. */
@@ -31,6 +32,13 @@ const IMDS_IPV4 = '169.254.169.254';
 const IMDS_IPV6 = 'fd00:ec2::254';
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
+/**
+ * How long a pod's source passes after it was found to be routed back to its link, without being looked up again. Ten
+ * seconds make the look-up free; a link that is replaced has another index, so that nothing is inherited.
+ */
+const KNOWN_SOURCE_SECONDS = 10;
+/** No instance has as many pod addresses. Beyond it, sources are looked up for each packet. */
+const KNOWN_SOURCE_COUNT_MAX = 4096;
 /** All bits of a mark that belong to others, kube-proxy's "masquerade this" (0x4000) among them. */
 const OTHERS_BITS = hex(~MARK_MASK >>> 0);
 
@@ -51,11 +59,13 @@ export function renderNftTable(table: NftTable): string {
       elements: linkedEnis(table).map(({ link, mark }) => `${ifname(link)} : goto connection_of_eni_${mark}`),
     }),
     ...table.enis.flatMap(({ mark }) => renderMarkChains(mark)),
+    renderChain('from_outside', '', ['ct state new iifname vmap @eni_of_interface']),
     renderChain('guard', 'type filter hook prerouting priority raw; policy accept;', guardRules(table)),
     // After kube-proxy's DNAT, so that the real destination chooses the ENI; before routing, so that the mark counts.
     renderChain('prerouting', 'type filter hook prerouting priority dstnat + 10; policy accept;', [
       ...preroutingRules(table),
     ]),
+    renderChain('output', 'type route hook output priority mangle; policy accept;', outputRules(table)),
     renderChain('postrouting', 'type nat hook postrouting priority srcnat; policy accept;', snatRules(table)),
   ];
   return `table inet ${NFT_TABLE} {\n${parts.join('\n')}}\n`;
@@ -68,8 +78,12 @@ const hasIpv6 = (table: NftTable): boolean =>
 const linkedEnis = (table: NftTable): readonly { readonly link: string; readonly mark: number }[] =>
   table.enis.flatMap(({ link, mark }) => (link === undefined ? [] : [{ link, mark }]));
 
-/** `eni*`: matches the host ends of pods. */
-const podLinks = (table: NftTable): string => `iifname ${ifname(table.settings.vethPrefix, '*')}`;
+/**
+ * Holds for what is not the host end of a pod's link. The group, so that a link which another program renames stays a
+ * pod's; the name, so that one whose group is changed does.
+ */
+const notPodLink = (table: NftTable): string =>
+  `iifgroup != ${POD_LINK_GROUP} iifname != ${ifname(table.settings.vethPrefix, '*')}`;
 
 /** A link name as an nft string. The kernel allows quotes in names, and a trailing star would match other links. */
 function ifname(name: string, wildcard: '' | '*' = ''): string {
@@ -87,8 +101,18 @@ function renderSets(table: NftTable, family: IpFamily): readonly string[] {
     renderSet({
       head: `map eni_of_address${suffix(family)}`,
       type: `${type} : verdict`,
-      interval: true,
-      elements: pods.map(({ block, mark }) => `${element(block)} : goto eni_${mark}`),
+      properties: INTERVAL,
+      elements: pods.map(({ block, mark }) => `${element(block)} : goto way_of_eni_${mark}`),
+    }),
+    // Filled by the packets themselves, so that adding a pod takes no write here.
+    renderSet({
+      head: `set known_sources${suffix(family)}`,
+      type: `iface_index . ${type}`,
+      properties: [
+        `size ${KNOWN_SOURCE_COUNT_MAX}`,
+        'flags dynamic,timeout',
+        `timeout ${KNOWN_SOURCE_SECONDS}s`,
+      ],
     }),
     renderSet({ head: `set imds_allowed${suffix(family)}`, type, elements: [...new Set(imds)] }),
   ];
@@ -102,13 +126,13 @@ function renderSets(table: NftTable, family: IpFamily): readonly string[] {
     renderSet({
       head: 'set pod_addresses',
       type,
-      interval: true,
+      properties: INTERVAL,
       elements: pods.map(({ block }) => element(block)),
     }),
     renderSet({
       head: 'set direct',
       type,
-      interval: true,
+      properties: INTERVAL,
       elements: direct.map(({ block }) => element(block)),
     }),
   ];
@@ -148,35 +172,61 @@ function renderMarkChains(mark: number): readonly string[] {
   return [
     renderChain(`eni_${mark}`, '', [set('meta')]),
     renderChain(`connection_of_eni_${mark}`, '', [set('ct')]),
+    renderChain(`way_of_eni_${mark}`, '', [set('ct'), set('meta')]),
   ];
 }
 
-/** Runs before everything else: what a pod may not send never reaches connection tracking or DNAT. */
+/**
+ * Runs before everything else: what a pod may not send never reaches connection tracking or DNAT.
+ *
+ * That a source is routed back to its link is found out by a route look-up, which costs more than all else here together.
+ * So what passed is remembered for a while, as a pair of link and address.
+ */
 function guardRules(table: NftTable): readonly string[] {
-  const imdsIpv6 = hasIpv6(table) ? ' ip6 saddr != @imds_allowed6' : '';
+  const isIpv6 = hasIpv6(table);
+  const imdsIpv6 = isIpv6 ? ' ip6 saddr != @imds_allowed6' : '';
+  const known = (family: IpFamily): string => `iif . ${family === 4 ? 'ip' : 'ip6'} saddr`;
   return [
-    `${podLinks(table).replace('iifname', 'iifname !=')} accept`,
+    `${notPodLink(table)} accept`,
     `ip daddr ${IMDS_IPV4} ip saddr != @imds_allowed counter drop`,
+    `${known(4)} @known_sources accept`,
     `ip6 daddr ${IMDS_IPV6}${imdsIpv6} counter drop`,
+    ...(isIpv6 ? [`${known(6)} @known_sources6 accept`] : []),
     // Duplicate address detection and neighbour discovery; neither source is ever forwarded.
     'ip6 saddr { ::, fe80::/10 } accept',
     'fib saddr . iif oif missing counter drop',
+    `add @known_sources { ${known(4)} }`,
+    ...(isIpv6 ? [`add @known_sources6 { ${known(6)} }`] : []),
   ];
 }
 
+/**
+ * A connection's way is chosen by its first packet, and kept in the connection's mark: by the ENI that it came in, or, if
+ * a pod began it, by the one that holds the pod's address. Its later packets, in both directions, take one look-up; and
+ * no change of the settings breaks it.
+ */
 function preroutingRules(table: NftTable): readonly string[] {
-  const pods = podLinks(table);
-  const rules: string[] = [];
-  if (table.enis.length > 0) {
-    const verdicts = table.enis.map(({ mark }) => `${hex(mark)} : goto eni_${mark}`).join(', ');
-    rules.push(`${pods} ct direction reply ct mark & ${hex(MARK_MASK)} vmap { ${verdicts} }`);
-  }
-  const destination = table.settings.externalSnat ? '' : ' ip daddr @direct';
-  rules.push(`${pods}${destination} ip saddr vmap @eni_of_address`);
+  const rules = [`${notPodLink(table)} goto from_outside`];
+  if (table.enis.length > 0) rules.push(byMarkOfConnection(table.enis));
+  // Without a way of its own, and translated: it left by the primary ENI so far, and has that one's address.
+  rules.push('ct status snat accept');
+  const destination = table.settings.externalSnat ? '' : 'ip daddr @direct ';
+  rules.push(`${destination}ip saddr vmap @eni_of_address`);
   // IPv6 is never translated: a pod's IPv6 address is reachable as it is, and the source check wants its own ENI.
-  if (hasIpv6(table)) rules.push(`${pods} ip6 saddr vmap @eni_of_address6`);
-  rules.push('ct state new iifname vmap @eni_of_interface');
+  if (hasIpv6(table)) rules.push('ip6 saddr vmap @eni_of_address6');
   return rules;
+}
+
+const byMarkOfConnection = (enis: readonly NftEni[]): string =>
+  `ct mark & ${hex(MARK_MASK)} vmap { ${enis.map(({ mark }) => `${hex(mark)} : goto eni_${mark}`).join(', ')} }`;
+
+/**
+ * What the node itself answers on a secondary ENI's address leaves by that ENI. The primary's own traffic stays with the
+ * main table, whatever else is routed there.
+ */
+function outputRules({ enis }: NftTable): readonly string[] {
+  const secondary = enis.filter(({ primary }) => !primary);
+  return secondary.length === 0 ? [] : [`ct direction reply ${byMarkOfConnection(secondary)}`];
 }
 
 function snatRules({ settings, snat }: NftTable): readonly string[] {
@@ -201,13 +251,15 @@ function portChoice(randomize: DatapathSettings['randomizeSnat']): '' | ' random
 interface SetText {
   readonly head: string;
   readonly type: string;
-  readonly interval?: boolean;
-  readonly elements: readonly string[];
+  /** Lines between the type and the elements. */
+  readonly properties?: readonly string[];
+  readonly elements?: readonly string[];
 }
 
-function renderSet({ head, type, interval, elements }: SetText): string {
-  const lines = [`type ${type}`];
-  if (interval === true) lines.push('flags interval');
+const INTERVAL = ['flags interval'];
+
+function renderSet({ head, type, properties = [], elements = [] }: SetText): string {
+  const lines = [`type ${type}`, ...properties];
   if (elements.length > 0) lines.push(`elements = {\n      ${elements.join(',\n      ')}\n    }`);
   return renderBlock(head, lines);
 }
