@@ -93,3 +93,94 @@ test('[SEL-13] [U14] the status of a class says whom it claims and what is wrong
   assert.equal(refused?.ready, false);
   assert.match(refused?.message ?? '', /spec\.mode is Prefix.*set spec\.mode/);
 });
+
+const TAGGED = {
+  eniConfigs: { subnetTags: { 'eniwhere.io/pods': 'prod' }, securityGroups: ['sg-0000000b'] },
+};
+
+const eniConfigNames = (world: ReturnType<typeof createControllerWorld>): readonly string[] =>
+  world.cluster.admin.list('EniConfig').map(({ name }) => name);
+
+test('[SEL-14] [U51] a class with subnet tags gets an ENIConfig for every tagged subnet, and its nodes the one of their zone', async () => {
+  const world = createControllerWorld();
+  world.tagSubnet('z-a-2', { 'eniwhere.io/pods': 'prod' });
+  world.tagSubnet('z-b', { 'eniwhere.io/pods': 'prod' });
+  world.tagSubnet('z-a', { 'eniwhere.io/pods': 'test' });
+  world.applyClass('prod', TAGGED);
+  const [inA, inB] = [world.joinNode('n1', 'z-a'), world.joinNode('n2', 'z-b')];
+  await world.run(60);
+  assert.deepEqual(eniConfigNames(world).slice(3), ['prod.00000011', 'prod.00000012']);
+  assert.equal(world.selectionText(inA), 'prod.00000011 by Class');
+  assert.equal(world.selectionText(inB), 'prod.00000012 by Class');
+  assert.equal(world.podEnis(inA)[0]?.subnetId, world.subnetOf('z-a-2'));
+  const status = world.cluster.admin.get('NodeNetworkClass', 'prod')?.status;
+  assert.deepEqual([status?.ready, status?.nodeCount], [true, 2]);
+});
+
+test('[SEL-14] what somebody changes of such an ENIConfig is set right again; those of others are left alone', async () => {
+  const world = createControllerWorld();
+  world.tagSubnet('z-a-2', { 'eniwhere.io/pods': 'prod' });
+  world.applyClass('prod', TAGGED);
+  world.joinNode('n1', 'z-a');
+  await world.run(60);
+  const { admin } = world.cluster;
+  const before = admin.get('EniConfig', 'prod.00000011');
+  assert.ok(before?.spec.kind === 'Parsed');
+  const others = admin.get('EniConfig', 'z-a');
+  admin.applyEniConfig({
+    name: before.name,
+    spec: { kind: 'Parsed', eniConfig: { ...before.spec.eniConfig, securityGroupIds: [] } },
+  });
+  await world.run(40);
+  assert.deepEqual(admin.get('EniConfig', before.name)?.spec, before.spec);
+  assert.equal(admin.get('EniConfig', 'z-a')?.generation, others?.generation);
+});
+
+test('[SEL-14] a subnet that loses the tag loses its ENIConfig once that is certain; the last ones stay', async () => {
+  const world = createControllerWorld();
+  for (const name of ['z-a', 'z-a-2']) world.tagSubnet(name, { 'eniwhere.io/pods': 'prod' });
+  world.applyClass('prod', TAGGED);
+  world.joinNode('n1', 'z-a');
+  await world.run(60);
+  world.tagSubnet('z-a', {});
+  await world.run(60);
+  assert.ok(eniConfigNames(world).includes('prod.00000010'), 'EC2 may not have said the newest yet');
+  await world.run(120);
+  assert.deepEqual(eniConfigNames(world).slice(3), ['prod.00000011']);
+  world.tagSubnet('z-a-2', {});
+  await world.run(300);
+  assert.deepEqual(eniConfigNames(world).slice(3), ['prod.00000011']);
+  const status = world.cluster.admin.get('NodeNetworkClass', 'prod')?.status;
+  assert.equal(status?.ready, false);
+  assert.match(
+    status?.message ?? '',
+    /no subnet carries its tags; the ENIConfigs that were made for it stay/,
+  );
+});
+
+test('[SEL-14] a class that is deleted takes its ENIConfigs with it; pods keep their addresses', async () => {
+  const world = createControllerWorld();
+  world.tagSubnet('z-a-2', { 'eniwhere.io/pods': 'prod' });
+  world.applyClass('prod', TAGGED);
+  const node = world.joinNode('n1', 'z-a');
+  await world.run(60);
+  world.cluster.admin.deleteNodeNetworkClass('prod');
+  await world.run(60);
+  assert.equal(eniConfigNames(world).length, 3);
+  assert.equal(world.selectionText(node), 'z-a by Zone');
+  assert.ok(world.podEnis(node).some((eni) => eni.eniConfig === 'prod.00000011' && eni.cordoned));
+});
+
+test('[U52] [SEL-14] while EC2 refuses to describe subnets, tagged classes make nothing and no other subnet is used', async () => {
+  const world = createControllerWorld();
+  world.tagSubnet('z-a-2', { 'eniwhere.io/pods': 'prod' });
+  world.ec2.admin.denyAction('DescribeSubnets');
+  world.applyClass('prod', { ...TAGGED, fallback: 'None' });
+  const node = world.joinNode('n1', 'z-a');
+  world.startPods(node, 2);
+  await world.run(120);
+  assert.equal(world.ec2.calls.writeCount(), 0);
+  world.ec2.admin.allowAction('DescribeSubnets');
+  await world.run(60);
+  assert.equal(world.podEnis(node)[0]?.subnetId, world.subnetOf('z-a-2'));
+});

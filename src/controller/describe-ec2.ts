@@ -8,6 +8,7 @@ import type { Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import type { Budget } from './budget.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { readTaggedSubnets } from './tagged-subnets.ts';
 import { type Ec2View, knownValue, recordAnswer, recordEnis } from './ec2-view.ts';
 
 /** DescribeInstances and the instance filter of DescribeNetworkInterfaces take up to this many ids a call. */
@@ -55,7 +56,8 @@ export async function readAll(deps: DescribeDeps): Promise<boolean> {
   const subnets = await readSubnets(deps, then.subnets);
   const groups = await readGroups(deps, then.groups);
   const rest = await readVpcsAndLimits(deps, 'all');
-  return instances && enis && subnets && groups && rest !== 'Partly';
+  const tagged = await readTagged(deps, 'all');
+  return instances && enis && subnets && groups && rest !== 'Partly' && tagged !== 'Partly';
 }
 
 /** Asks for what the cluster names and the view does not hold. `Nothing`: there was nothing to ask for. */
@@ -72,9 +74,10 @@ export async function readMissing(deps: DescribeDeps): Promise<'All' | 'Partly' 
   const subnets = await readSubnets(deps, newSubnets);
   const groups = await readGroups(deps, newGroups);
   const rest = await readVpcsAndLimits(deps, 'missing');
-  if (!(instances && enis && subnets && groups) || rest === 'Partly') return 'Partly';
+  const tagged = await readTagged(deps, 'missing');
+  if (!(instances && enis && subnets && groups) || rest === 'Partly' || tagged === 'Partly') return 'Partly';
   const asked = [newInstances, unread, newSubnets, newGroups].some((list) => list.length > 0);
-  return asked || rest === 'All' ? 'All' : 'Nothing';
+  return asked || rest === 'All' || tagged === 'All' ? 'All' : 'Nothing';
 }
 
 /** Waits for a read token, makes the call, and logs what went wrong. */
@@ -151,6 +154,18 @@ export async function readSubnets(deps: DescribeDeps, ids: readonly SubnetId[]):
   }
   return wholly;
 }
+
+/** The subnets that classes name by their tags. */
+const readTagged = (deps: DescribeDeps, which: 'all' | 'missing'): ReturnType<typeof readTaggedSubnets> =>
+  readTaggedSubnets(
+    {
+      cluster: deps.cluster,
+      view: deps.view,
+      now: () => deps.clock.now(),
+      find: (filter) => describe(deps, 'tagged subnets', () => deps.ec2.findSubnets(filter)),
+    },
+    which,
+  );
 
 async function readGroups(deps: DescribeDeps, ids: readonly SecurityGroupId[]): Promise<boolean> {
   let wholly = true;

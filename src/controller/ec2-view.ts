@@ -6,6 +6,7 @@ import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../dom
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import { INSTANCE_TAG, isOwned } from '../domain/ipam/tags.ts';
 import type { Ec2Eni, Ec2Instance, Ec2SecurityGroup, Ec2Vpc, EniAttachment } from '../ports/ec2.ts';
+import type { TagBeliefs } from './tagged-subnets.ts';
 import {
   addressesAdded,
   addressesRemoved,
@@ -33,6 +34,7 @@ export interface Ec2View {
   readonly enis: Map<EniId, EniBelief>;
   /** Instances whose ENIs a describe has answered since this process began: before that nothing is decided for them. */
   readonly readInstances: Set<InstanceId>;
+  readonly tagged: TagBeliefs;
 }
 
 /** An empty view: nothing is known. */
@@ -46,6 +48,7 @@ export function createEc2View(now: number): Ec2View {
     limits: new Map(),
     enis: new Map(),
     readInstances: new Set(),
+    tagged: new Map(),
   };
 }
 

@@ -13,7 +13,8 @@ import { createEc2View, type Ec2View } from './ec2-view.ts';
 import { createNodeMemory, type NodeMemory } from './node-memory.ts';
 import { type Ec2ReadLoop, startEc2ReadLoop } from './read-ec2.ts';
 import { reportEniConfig } from './report-eni-config.ts';
-import { reportClass } from './report-class.ts';
+import { reconcileClass } from './reconcile-class.ts';
+import { ownersOf } from './own-eni-configs.ts';
 import { reconcileNode } from './reconcile-node.ts';
 import type { NodeChoices } from './select-for-node.ts';
 import { createWorkQueue, type WorkQueue } from './work-queue.ts';
@@ -92,7 +93,7 @@ function keysOf({ clusterView }: Parts, instances: ReadonlySet<InstanceId> | und
     return [
       ...nodes.map((node) => node.name),
       ...[...clusterView.eniConfigs.keys()].map((name) => ENI_CONFIG_KEY + name),
-      ...[...clusterView.classes.keys()].map((name) => CLASS_KEY + name),
+      ...new Set([...clusterView.classes.keys(), ...ownersOf(clusterView)].map((name) => CLASS_KEY + name)),
     ];
   }
   return nodes
@@ -103,7 +104,7 @@ function keysOf({ clusterView }: Parts, instances: ReadonlySet<InstanceId> | und
 async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<number | undefined> {
   try {
     if (key.startsWith(ENI_CONFIG_KEY)) return await reportEniConfig(parts, key.slice(ENI_CONFIG_KEY.length));
-    if (key.startsWith(CLASS_KEY)) return await reportClass(parts, key.slice(CLASS_KEY.length));
+    if (key.startsWith(CLASS_KEY)) return await reconcileClass(parts, key.slice(CLASS_KEY.length));
     const memory = parts.memories.get(key) ?? createNodeMemory();
     parts.memories.set(key, memory);
     return await reconcileNode({ ...parts, reads }, key as NodeName, memory);
@@ -149,7 +150,11 @@ function startWatches(
       reads.readMissing();
       addAll();
     }),
-    follow('NodeNetworkClass', addAll),
+    follow('NodeNetworkClass', ({ name }) => {
+      reads.readMissing();
+      queue.add(CLASS_KEY + name);
+      addAll();
+    }),
     follow('Namespace', () => undefined),
     follow('NodeNetwork', (record) => queue.add(record.name)),
   ];

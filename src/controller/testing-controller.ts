@@ -51,6 +51,8 @@ export interface ControllerWorld {
   applyClass(name: string, spec: unknown): void;
   /** Of the ENIConfig of that name. */
   subnetOf(eniConfig: string): SubnetId | undefined;
+  /** The subnet of that ENIConfig has exactly these tags. */
+  tagSubnet(eniConfig: string, tags: Readonly<Record<string, string>>): void;
   occupyAllBut(subnetId: SubnetId | undefined, leaveFree: number): void;
   run(seconds: number): Promise<void>;
   spec(node: NodeName): NodeNetworkSpec | undefined;
@@ -112,6 +114,11 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
       admin.applyNodeNetworkClass({ name, spec: parseNodeNetworkClassSpec(name, spec) });
     },
     subnetOf: (eniConfig) => POD_SUBNETS.find(({ name }) => name === eniConfig)?.id as SubnetId | undefined,
+    tagSubnet: (name, tags) => {
+      const found = POD_SUBNETS.find((one) => one.name === name);
+      assert.ok(found);
+      must(ec2.admin.setSubnetTags(found.id as SubnetId, tags));
+    },
     occupyAllBut: (subnetId, leaveFree) => {
       assert.ok(subnetId !== undefined);
       const free = ec2.truth.subnet(subnetId)?.freeAddressCount ?? 0;

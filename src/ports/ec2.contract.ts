@@ -17,7 +17,7 @@ export interface Ec2ContractWorld {
   /** With room, in the instance's zone. */
   readonly subnetId: SubnetId;
   readonly otherZoneSubnetId: SubnetId;
-  /** A /28 with nothing in it: 11 addresses. */
+  /** A /28 with nothing in it: 11 addresses. It alone carries the tags `purpose=pods` and `team=a*`. */
   readonly smallSubnetId: SubnetId;
   readonly securityGroupId: SecurityGroupId;
   readonly otherVpcSecurityGroupId: SecurityGroupId;
@@ -28,6 +28,7 @@ export interface Ec2ContractWorld {
 
 const NO_ENI = 'eni-0123456789abcdef0' as EniId;
 const NO_SUBNET = 'subnet-0123456789abcdef0' as SubnetId;
+const NO_VPC = 'vpc-0123456789abcdef0' as VpcId;
 const NO_GROUP = 'sg-0123456789abcdef0' as SecurityGroupId;
 const NO_INSTANCE = 'i-0123456789abcdef0' as InstanceId;
 const NO_ATTACHMENT = 'eni-attach-0123456789abcdef0' as AttachmentId;
@@ -339,6 +340,16 @@ function readingRules(rule: Rule): void {
     assert.deepEqual(value(await world.ec2.describeInstances([NO_INSTANCE])), []);
     assert.deepEqual(value(await world.ec2.describeNetworkInterfaces({ eniIds: [NO_ENI] })), []);
     assert.deepEqual(value(await world.ec2.describeInstanceTypes(['x0.none'])), []);
+  });
+
+  rule('subnets are found by VPC and tags, all of which must match, letter by letter', async (world) => {
+    const find = async (tags: Readonly<Record<string, string>>, vpcIds = [world.vpcId]): Promise<unknown> =>
+      value(await world.ec2.findSubnets({ vpcIds, tags })).map(({ subnetId }) => subnetId);
+    assert.deepEqual(await find({ purpose: 'pods' }), [world.smallSubnetId]);
+    assert.deepEqual(await find({ purpose: 'pods', team: 'a*' }), [world.smallSubnetId]);
+    assert.deepEqual(await find({ purpose: 'pods', team: 'a' }), []);
+    assert.deepEqual(await find({ purpose: 'p*' }), []);
+    assert.deepEqual(await find({ purpose: 'pods' }, [NO_VPC]), []);
   });
 
   rule('every filter given must match', async (world) => {

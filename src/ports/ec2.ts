@@ -83,11 +83,19 @@ export interface EniFilter {
   readonly tag?: { readonly key: string; readonly value: string };
 }
 
+/** Which subnets to find: those in one of the VPCs that carry all of the tags, of which there is at least one. */
+export interface SubnetFilter {
+  readonly vpcIds: readonly VpcId[];
+  readonly tags: Readonly<Record<string, string>>;
+}
+
 export interface Ec2Reader {
   describeInstances(ids: readonly InstanceId[]): Promise<Ec2Outcome<readonly Ec2Instance[]>>;
   describeNetworkInterfaces(filter: EniFilter): Promise<Ec2Outcome<readonly Ec2Eni[]>>;
   /** Ids that do not exist are missing from the answer (the adapter asks with a filter, not by id list). */
   describeSubnets(ids: readonly SubnetId[]): Promise<Ec2Outcome<readonly SubnetFacts[]>>;
+  /** DescribeSubnets by tags. */
+  findSubnets(filter: SubnetFilter): Promise<Ec2Outcome<readonly SubnetFacts[]>>;
   describeSecurityGroups(ids: readonly SecurityGroupId[]): Promise<Ec2Outcome<readonly Ec2SecurityGroup[]>>;
   describeVpcs(ids: readonly VpcId[]): Promise<Ec2Outcome<readonly Ec2Vpc[]>>;
   describeInstanceTypes(types: readonly string[]): Promise<Ec2Outcome<readonly InstanceLimits[]>>;

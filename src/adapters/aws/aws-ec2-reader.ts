@@ -70,6 +70,9 @@ function eniQuestions({ eniIds, instanceIds, tag }: EniFilter): readonly Filter[
   return widen(widen([tagged], 'network-interface-id', eniIds), 'attachment.instance-id', instanceIds);
 }
 
+/** In a filter's value * and ? stand for other characters, and a backslash takes that from them. */
+const literally = (value: string): string => value.replaceAll(/[\\*?]/g, (character) => `\\${character}`);
+
 const present = <T>(items: readonly (T | undefined)[]): readonly T[] =>
   items.filter((one): one is T & {} => one !== undefined);
 
@@ -99,6 +102,18 @@ export function createAwsEc2Reader(client: EC2Client): Ec2Reader {
       describe({
         action: 'DescribeSubnets',
         questions: byIds('subnet-id', ids),
+        fetch: async (page) => {
+          const answer = await client.send(new DescribeSubnetsCommand({ ...page, MaxResults }));
+          return { items: present((answer.Subnets ?? []).map(readSubnet)), nextToken: answer.NextToken };
+        },
+      }),
+    findSubnets: ({ vpcIds, tags }) =>
+      describe({
+        action: 'DescribeSubnets',
+        questions: filtersOf('vpc-id', vpcIds).map((vpcs) => [
+          vpcs,
+          ...Object.entries(tags).map(([key, value]) => ({ Name: `tag:${key}`, Values: [literally(value)] })),
+        ]),
         fetch: async (page) => {
           const answer = await client.send(new DescribeSubnetsCommand({ ...page, MaxResults }));
           return { items: present((answer.Subnets ?? []).map(readSubnet)), nextToken: answer.NextToken };

@@ -82,7 +82,12 @@ export interface NamedClass {
 }
 
 /** What this version cannot do of what the class asks for; the class is refused rather than half obeyed. */
-export function unsupportedOf({ name, mode, addressFamilies }: NodeNetworkClass): ClassMistake | undefined {
+export function unsupportedOf({
+  name,
+  mode,
+  addressFamilies,
+  candidates,
+}: NodeNetworkClass): ClassMistake | undefined {
   if (mode !== 'SecondaryIP')
     return {
       message: `NodeNetworkClass "${name}": spec.mode is ${mode}, and this version gives single addresses only`,
@@ -93,5 +98,13 @@ export function unsupportedOf({ name, mode, addressFamilies }: NodeNetworkClass)
       message: `NodeNetworkClass "${name}": spec.addressFamilies has IPv6, and this version gives IPv4 addresses only`,
       fix: `set spec.addressFamilies of NodeNetworkClass "${name}" to [IPv4]`,
     };
+  if (candidates?.kind === 'SubnetTags' && name.length > LABEL_VALUE_LENGTH_MAX)
+    return {
+      message: `NodeNetworkClass "${name}": its name is longer than the ${LABEL_VALUE_LENGTH_MAX} characters of the label that marks the ENIConfigs made for it`,
+      fix: `give the class a shorter name, or name its ENIConfigs in spec.eniConfigs.names`,
+    };
   return undefined;
 }
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ */
+const LABEL_VALUE_LENGTH_MAX = 63;

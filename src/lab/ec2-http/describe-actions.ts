@@ -88,7 +88,14 @@ function describe<T>(collection: Collection<T>): Action {
 }
 
 const readFilters = (params: Params): Filters =>
-  new Map(params.structures('Filter').map((filter) => [filter.text('Name') ?? '', filter.texts('Value')]));
+  new Map(
+    params
+      .structures('Filter')
+      .map((filter) => [filter.text('Name') ?? '', filter.texts('Value').map(plain)]),
+  );
+
+/** A backslash makes a wildcard an ordinary character; wildcards themselves are not played here. */
+const plain = (value: string): string => value.replaceAll(/\\(.)/g, '$1');
 
 const notFound = <T>(collection: Collection<T>, id: string): Ec2Outcome<never> =>
   failed({ kind: 'not-found', code: collection.notFoundCode, message: `The ID '${id}' does not exist` });
@@ -141,17 +148,35 @@ const instances: Collection<Ec2Instance> = {
   toXml: instanceXml,
 };
 
-const subnets: Collection<SubnetFacts> = {
+/** Of a subnet only those tags are told that were asked for: EC2 has found it by them. */
+interface TaggedSubnet extends SubnetFacts {
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+async function readSubnets(
+  { ec2, truth }: ActionContext,
+  { ids, filters }: Question,
+): Promise<Ec2Outcome<readonly TaggedSubnet[]>> {
+  const asked = [...filters].filter(([name]) => name.startsWith('tag:'));
+  const wanted = (ids as readonly SubnetId[] | undefined) ?? truth.subnets().map((one) => one.subnetId);
+  if (asked.length === 0) return ec2.describeSubnets(wanted);
+  const vpcIds =
+    (filters.get('vpc-id') as readonly VpcId[] | undefined) ?? truth.vpcs().map((one) => one.vpcId);
+  const tags = Object.fromEntries(asked.map(([name, [value = '']]) => [name.slice('tag:'.length), value]));
+  const found = await ec2.findSubnets({ vpcIds, tags });
+  if (found.kind !== 'ok') return found;
+  return done(found.value.filter((one) => wanted.includes(one.subnetId)).map((one) => ({ ...one, tags })));
+}
+
+const subnets: Collection<TaggedSubnet> = {
   setName: 'subnetSet',
   idParameter: 'SubnetId',
   idFilter: 'subnet-id',
   idOf: (subnet) => subnet.subnetId,
   notFoundCode: 'InvalidSubnetID.NotFound',
-  read: byIds<SubnetFacts, SubnetId>(
-    (truth) => truth.subnets().map((one) => one.subnetId),
-    (ec2, ids) => ec2.describeSubnets(ids),
-  ),
+  read: readSubnets,
   filters: { 'availability-zone': (subnet) => [subnet.zone], 'vpc-id': (subnet) => [subnet.vpcId] },
+  tagsOf: ({ tags = {} }) => tags,
   toXml: subnetXml,
 };
 

@@ -2,7 +2,7 @@
 
 import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
 import type { EniId, InstanceId } from '../../domain/ids.ts';
-import type { Ec2Eni, Ec2Instance, EniFilter } from '../../ports/ec2.ts';
+import type { Ec2Eni, Ec2Instance, EniFilter, SubnetFilter } from '../../ports/ec2.ts';
 import { type Random, randomInt } from '../../ports/random.ts';
 import { chance, shuffled } from '../kernel/draw.ts';
 import { STALENESS_MAX_MS } from './ec2-profile.ts';
@@ -80,4 +80,16 @@ export function describeSubnets(
   view: { readonly moment: Moment; readonly random: Random },
 ): readonly SubnetFacts[] {
   return seen(region.subnets, subnetIds, view);
+}
+
+/** Tags may be older than what else is told of the subnet, as any two describes may. */
+export function findSubnets(
+  region: Region,
+  { vpcIds, tags }: SubnetFilter,
+  view: { readonly moment: Moment; readonly random: Random },
+): readonly SubnetFacts[] {
+  return seen(region.subnets, region.subnets.recentKeys(), view).filter(({ subnetId, vpcId }) => {
+    const has = region.subnetTags.asOf(subnetId, view.moment()) ?? {};
+    return vpcIds.includes(vpcId) && Object.entries(tags).every(([key, value]) => has[key] === value);
+  });
 }

@@ -19,6 +19,7 @@ import {
   deleteSubnet,
   type SecurityGroupMaking,
   setGroupRules,
+  setSubnetTags,
   type SubnetMaking,
   type VpcMaking,
 } from './network-operations.ts';
@@ -42,6 +43,8 @@ export interface ForeignEni {
 export interface Ec2Admin {
   createVpc(making: VpcMaking): Ec2Result<SimVpc>;
   createSubnet(making: SubnetMaking): Ec2Result<SubnetFacts>;
+  /** The subnet has exactly these tags from now on. */
+  setSubnetTags(subnetId: SubnetId, tags: Readonly<Record<string, string>>): Ec2Result<void>;
   deleteSubnet(subnetId: SubnetId): Ec2Result<void>;
   createSecurityGroup(making: SecurityGroupMaking): Ec2Result<SimSecurityGroup>;
   setGroupRules(
@@ -88,6 +91,7 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
   return {
     createVpc: (making) => byPerson(() => createVpc(region, making)),
     createSubnet: (making) => byPerson(() => createSubnet(region, making)),
+    setSubnetTags: (subnetId, tags) => byPerson(() => setSubnetTags(region, subnetId, tags)),
     deleteSubnet: (subnetId) => byPerson(() => deleteSubnet(region, subnetId)),
     createSecurityGroup: (making) => byPerson(() => createSecurityGroup(region, making)),
     setGroupRules: (groupId, rules) => byPerson(() => setGroupRules(region, groupId, rules)),

@@ -33,6 +33,8 @@ export interface SubnetMaking {
   /** IPv4, /16 to /28. */
   readonly cidr: Cidr;
   readonly subnetId?: SubnetId;
+  /** None when absent. */
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 export interface SecurityGroupMaking {
@@ -83,8 +85,21 @@ export function createSubnet(region: Region, making: SubnetMaking): Ec2Result<Su
   const facts: SubnetFacts = { subnetId, vpcId, zone, cidr, freeAddressCount: pool.freeCount() };
   region.pools.set(subnetId, pool);
   region.subnets.put(subnetId, facts);
+  region.subnetTags.put(subnetId, making.tags ?? {});
   region.emit({ kind: 'SubnetChanged', subnetId });
   return ok(facts);
+}
+
+/** CreateTags and DeleteTags at once: the subnet has exactly these. */
+export function setSubnetTags(
+  region: Region,
+  subnetId: SubnetId,
+  tags: Readonly<Record<string, string>>,
+): Ec2Result<void> {
+  if (region.subnets.get(subnetId) === undefined) return subnetNotFound(subnetId);
+  region.subnetTags.put(subnetId, tags);
+  region.emit({ kind: 'SubnetChanged', subnetId });
+  return ok(undefined);
 }
 
 export function deleteSubnet(region: Region, subnetId: SubnetId): Ec2Result<void> {
@@ -92,6 +107,7 @@ export function deleteSubnet(region: Region, subnetId: SubnetId): Ec2Result<void
   const users = region.enis.values().filter((eni) => eni.subnetId === subnetId);
   if (users.length > 0) return inUseByOthers(subnetId, users.map((eni) => eni.eniId).join(', '));
   region.subnets.delete(subnetId);
+  region.subnetTags.delete(subnetId);
   region.pools.delete(subnetId);
   region.emit({ kind: 'SubnetChanged', subnetId });
   return ok(undefined);

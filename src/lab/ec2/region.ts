@@ -60,6 +60,7 @@ export interface Region {
   readonly draws: { readonly ids: Random; readonly addresses: Random; readonly delays: Random };
   readonly vpcs: VersionedMap<VpcId, SimVpc>;
   readonly subnets: VersionedMap<SubnetId, SubnetFacts>;
+  readonly subnetTags: VersionedMap<SubnetId, Readonly<Record<string, string>>>;
   readonly pools: Map<SubnetId, SubnetPool>;
   readonly securityGroups: VersionedMap<SecurityGroupId, SimSecurityGroup>;
   readonly instances: VersionedMap<InstanceId, Ec2Instance>;
@@ -101,6 +102,7 @@ export function createRegion({ clock, draws, profile }: RegionOptions): Region {
     draws,
     vpcs: versioned(),
     subnets: versioned(),
+    subnetTags: versioned(),
     pools: new Map(),
     securityGroups: versioned(),
     instances: versioned(),

@@ -12,6 +12,7 @@ import {
   describeInstances,
   describeSubnets,
   drawMoment,
+  findSubnets,
   type Moment,
   seen,
 } from './describe.ts';
@@ -63,6 +64,12 @@ function readerOf({ api, region, random, caller }: ClientContext): Ec2Reader {
         action: 'DescribeSubnets',
         subject: '',
         effect: reading((staleMs) => describeSubnets(region, ids, view(staleMs))),
+      }),
+    findSubnets: (filter) =>
+      api.call(caller, {
+        action: 'DescribeSubnets',
+        subject: '',
+        effect: reading((staleMs) => findSubnets(region, filter, view(staleMs))),
       }),
     describeSecurityGroups: (ids) =>
       api.call(caller, {

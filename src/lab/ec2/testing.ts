@@ -29,7 +29,7 @@ export interface SmallAccount {
   readonly subnetId: SubnetId;
   /** 10.0.2.0/24 in zone b. */
   readonly otherZoneSubnetId: SubnetId;
-  /** 10.0.3.0/28 in zone a. */
+  /** 10.0.3.0/28 in zone a, with tags. */
   readonly smallSubnetId: SubnetId;
   readonly securityGroupId: SecurityGroupId;
   readonly otherVpcSecurityGroupId: SecurityGroupId;
@@ -40,8 +40,8 @@ export interface SmallAccount {
 export function createSmallAccount({ admin }: SimEc2): SmallAccount {
   const { vpcId } = must(admin.createVpc({ cidrs: ['10.0.0.0/16' as Cidr] }));
   const other = must(admin.createVpc({ cidrs: ['10.9.0.0/16' as Cidr] }));
-  const subnet = (zone: string, cidr: string): SubnetId =>
-    must(admin.createSubnet({ vpcId, zone, cidr: cidr as Cidr })).subnetId;
+  const subnet = (zone: string, cidr: string, tags: Readonly<Record<string, string>> = {}): SubnetId =>
+    must(admin.createSubnet({ vpcId, zone, cidr: cidr as Cidr, tags })).subnetId;
   const subnetId = subnet('a', '10.0.1.0/24');
   const { securityGroupId } = must(admin.createSecurityGroup({ vpcId, name: 'pods' }));
   const { securityGroupId: otherVpcSecurityGroupId } = must(
@@ -55,7 +55,7 @@ export function createSmallAccount({ admin }: SimEc2): SmallAccount {
     vpcId,
     subnetId,
     otherZoneSubnetId: subnet('b', '10.0.2.0/24'),
-    smallSubnetId: subnet('a', '10.0.3.0/28'),
+    smallSubnetId: subnet('a', '10.0.3.0/28', { purpose: 'pods', team: 'a*' }),
     securityGroupId,
     otherVpcSecurityGroupId,
     instanceId,

@@ -14,8 +14,8 @@ export async function buildVpc(scenario: Scenario, hand: Ec2Hand): Promise<void>
   const { id: vpcId, cidr, secondaryCidrs, subnets, securityGroups } = scenario.vpc;
   await hand.setInstanceLimits(INSTANCE_TYPES);
   made(await hand.createVpc({ vpcId, cidrs: [cidr, ...secondaryCidrs] }));
-  for (const { id, zone, cidr } of subnets)
-    made(await hand.createSubnet({ subnetId: id, vpcId, zone, cidr }));
+  for (const { id, zone, cidr, tags } of subnets)
+    made(await hand.createSubnet({ subnetId: id, vpcId, zone, cidr, tags }));
   // Groups may name each other, so all of them exist before any rule is set.
   for (const { id, name } of securityGroups)
     made(await hand.createSecurityGroup({ securityGroupId: id, vpcId, name }));

@@ -63,6 +63,13 @@ export async function perform(
       const count = freed.ok ? freed.value : 0;
       return `others give back ${count} ${count === 1 ? 'address' : 'addresses'} of ${subnet.name}`;
     }
+    case 'tagSubnet': {
+      const { subnet: ref, tags } = action.request;
+      const subnet = subnetOf(lab.scenario, ref);
+      await lab.ec2.hand.setSubnetTags(subnet.id, tags);
+      const texts = Object.entries(tags).map(([key, value]) => `${key}=${value}`);
+      return `subnet ${subnet.name} has ${texts.length === 0 ? 'no tags' : texts.join(' ')}`;
+    }
     case 'openConnection':
       return openConnection(lab, action.request);
     case 'ec2Faults':

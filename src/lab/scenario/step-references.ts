@@ -99,6 +99,7 @@ function checkAction(moment: Moment, action: Action): void {
       if (!existing.classes.delete(action.request))
         complain([verb], oneOf('NodeNetworkClass', action.request, [...existing.classes]));
       return;
+    case 'tagSubnet':
     case 'occupyAddresses':
     case 'freeAddresses':
       return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);

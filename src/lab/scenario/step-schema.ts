@@ -77,6 +77,8 @@ export const actionShape = {
   restartAgent: nodeName,
   /** Someone else takes addresses of the subnet until so many are free. */
   occupyAddresses: closed({ subnet: words, leaveFree: count }),
+  /** The subnet has exactly these tags from now on. */
+  tagSubnet: closed({ subnet: words, tags: textMap }),
   /** Someone else gives back so many of those. */
   freeAddresses: closed({ subnet: words, count }),
   /** A TCP connection that stays open; `alive` checks it later. */

@@ -12,11 +12,15 @@ import { err, ok, type Result } from '../../domain/result.ts';
 import { type Fault, parseFault } from './fault.ts';
 import { closed, ipv4, ipv4Cidr, localName, nodeName, parsedBy, textOf, words } from './schema-words.ts';
 
+/** Labels and annotations are texts; YAML's numbers and booleans need quotes, as in kubectl. */
+export const textMap: z.ZodType<Readonly<Record<string, string>>> = z.record(z.string(), z.string());
+
 const subnet = closed({
   id: textOf(parseSubnetId),
   name: localName,
   zone: words,
   cidr: ipv4Cidr,
+  tags: textMap.default({}),
 });
 
 interface PortRange {
@@ -82,9 +86,6 @@ export const classManifest: z.ZodType<NodeNetworkClassManifest> = parsedBy(z.unk
   const parsed = parseNodeNetworkClassManifest(object);
   return parsed.ok ? parsed : err(`${parsed.error.message}; ${parsed.error.fix}`);
 });
-
-/** Labels and annotations are texts; YAML's numbers and booleans need quotes, as in kubectl. */
-export const textMap: z.ZodType<Readonly<Record<string, string>>> = z.record(z.string(), z.string());
 
 /** Environment variables of the AWS CNI. YAML's `true` and `2` mean the texts `true` and `2`. */
 export const settings: z.ZodType<Readonly<Record<string, string>>> = z.record(

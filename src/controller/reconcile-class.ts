@@ -1,30 +1,35 @@
-// Keeps the status of a NodeNetworkClass: whom it claims, what it chooses among, and what is wrong with it.
+// Keeps a NodeNetworkClass: the ENIConfigs made for it, and its status: whom it claims, and what is wrong with it.
 
 import { classOfNode } from '../domain/eniconfig/class-of-node.ts';
 import { candidateNames } from '../domain/eniconfig/select-by-class.ts';
 import { unsupportedOf } from '../domain/eniconfig/node-network-class.ts';
 import { sameData } from '../domain/same-data.ts';
-import type { ClusterWriter, NodeNetworkClassRecord, NodeNetworkClassStatus } from '../ports/cluster.ts';
-import type { Log } from '../ports/log.ts';
-import type { ClusterView } from './cluster-view.ts';
-import { type Ec2View, knownValue } from './ec2-view.ts';
+import type { NodeNetworkClassRecord, NodeNetworkClassStatus } from '../ports/cluster.ts';
+import { knownValue } from './ec2-view.ts';
+import { carryOut, type OwnEniConfigDeps, planFor } from './own-eni-configs.ts';
 import { resolveEniConfigs } from './resolve-eni-configs.ts';
 import { selectionNodeOf } from './select-for-node.ts';
 
 const RETRY_MS = 5_000;
 
-interface Deps {
-  readonly cluster: ClusterWriter;
-  readonly clusterView: ClusterView;
-  readonly ec2View: Ec2View;
-  readonly log: Log;
+type Deps = OwnEniConfigDeps;
+
+/** Makes the ENIConfigs of the class and writes its status. Answers when to look again, ms; undefined: when told. */
+export async function reconcileClass(deps: Deps, name: string): Promise<number | undefined> {
+  const plan = planFor(deps, name);
+  const isDone = await carryOut(deps, plan);
+  const reported = await reportClass(deps, name, plan.problem);
+  return isDone ? reported : RETRY_MS;
 }
 
-/** Writes the status if it changed. Answers when to try again after a write that failed, ms. */
-export async function reportClass(deps: Deps, name: string): Promise<number | undefined> {
+async function reportClass(
+  deps: Deps,
+  name: string,
+  ownProblem: string | undefined,
+): Promise<number | undefined> {
   const record = deps.clusterView.classes.get(name);
   if (record === undefined) return undefined;
-  const status = statusOf(deps, record);
+  const status = statusOf(deps, record, ownProblem);
   if (record.status !== undefined && sameData(record.status, status)) return undefined;
   const outcome = await deps.cluster.updateNodeNetworkClassStatus(record, status);
   if (outcome.kind === 'ok') return undefined;
@@ -33,7 +38,11 @@ export async function reportClass(deps: Deps, name: string): Promise<number | un
   return RETRY_MS;
 }
 
-function statusOf(deps: Deps, { name, spec }: NodeNetworkClassRecord): NodeNetworkClassStatus {
+function statusOf(
+  deps: Deps,
+  { name, spec }: NodeNetworkClassRecord,
+  ownProblem: string | undefined,
+): NodeNetworkClassStatus {
   const nodeCount = nodeCountOf(deps, name);
   const wrong = (message: string, fix: string): NodeNetworkClassStatus => ({
     ready: false,
@@ -56,8 +65,9 @@ function statusOf(deps: Deps, { name, spec }: NodeNetworkClassRecord): NodeNetwo
     nodeNetworkClass.candidates === undefined
       ? 'names no ENIConfigs: the rules after it do'
       : `chooses by ${nodeNetworkClass.strategy}`;
-  const message = problems.length === 0 ? what : problems.join('; ');
-  return { ready: problems.length === 0, message, nodeCount, eniConfigs };
+  const all = ownProblem === undefined ? problems : [ownProblem, ...problems];
+  const message = all.length === 0 ? what : all.join('; ');
+  return { ready: all.length === 0, message, nodeCount, eniConfigs };
 }
 
 /** Nodes that EC2 has been heard of, and that no other class claims. */
