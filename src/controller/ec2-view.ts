@@ -6,7 +6,6 @@ import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../dom
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import { INSTANCE_TAG, isOwned } from '../domain/ipam/tags.ts';
 import type { Ec2Eni, Ec2Instance, Ec2SecurityGroup, Ec2Vpc, EniAttachment } from '../ports/ec2.ts';
-import type { TagBeliefs } from './tagged-subnets.ts';
 import {
   addressesAdded,
   addressesRemoved,
@@ -19,6 +18,16 @@ import {
 
 /** `Missing`: EC2 was asked and does not have it. */
 export type Known<T> = { readonly kind: 'Known'; readonly value: T } | { readonly kind: 'Missing' };
+
+/** What is believed of one class's tags. Times in milliseconds since the epoch. */
+export interface TagBelief {
+  /** The tags that were asked for: others are another question. */
+  readonly question: string;
+  readonly firstReadAt: number;
+  readonly readAt: number;
+  /** Subnet -> when an answer last showed it. */
+  readonly seenAt: ReadonlyMap<SubnetId, number>;
+}
 
 export interface Ec2View {
   /**
@@ -34,7 +43,8 @@ export interface Ec2View {
   readonly enis: Map<EniId, EniBelief>;
   /** Instances whose ENIs a describe has answered since this process began: before that nothing is decided for them. */
   readonly readInstances: Set<InstanceId>;
-  readonly tagged: TagBeliefs;
+  /** class -> what is believed of its tags */
+  readonly tagged: Map<string, TagBelief>;
 }
 
 /** An empty view: nothing is known. */

@@ -6,28 +6,15 @@ import type { NodeNetworkClassRecord } from '../ports/cluster.ts';
 import type { SubnetFilter } from '../ports/ec2.ts';
 import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { ClusterView } from './cluster-view.ts';
-import type { Ec2View } from './ec2-view.ts';
+import type { Ec2View, TagBelief } from './ec2-view.ts';
 
 type Tags = Readonly<Record<string, string>>;
-
-/** What is believed of one class's tags. Times in milliseconds since the epoch. */
-interface TagBelief {
-  /** The tags that were asked for: others are another question. */
-  readonly question: string;
-  readonly firstReadAt: number;
-  readonly readAt: number;
-  /** Subnet -> when an answer last showed it. */
-  readonly seenAt: ReadonlyMap<SubnetId, number>;
-}
-
-/** class -> belief */
-export type TagBeliefs = Map<string, TagBelief>;
 
 /** A subnet that answers have not shown for so long has lost its tag, and is not merely missing from an old answer. */
 const LOST_AFTER_MS = 90_000;
 
 /** The classes whose subnets have to be found, with their tags. */
-export const taggedClasses = ({ classes }: ClusterView): readonly { name: string; tags: Tags }[] =>
+const taggedClasses = ({ classes }: ClusterView): readonly { name: string; tags: Tags }[] =>
   [...classes.values()].flatMap(({ name, spec }) =>
     spec.kind === 'Parsed' && spec.nodeNetworkClass.candidates?.kind === 'SubnetTags'
       ? [{ name, tags: spec.nodeNetworkClass.candidates.tags }]
@@ -35,10 +22,16 @@ export const taggedClasses = ({ classes }: ClusterView): readonly { name: string
   );
 
 /** Whether nothing has been answered for the class's tags yet. */
-export const isUnasked = (beliefs: TagBeliefs, { name, tags }: { name: string; tags: Tags }): boolean =>
-  beliefs.get(name)?.question !== questionOf(tags);
+const isUnasked = (
+  beliefs: ReadonlyMap<string, TagBelief>,
+  { name, tags }: { name: string; tags: Tags },
+): boolean => beliefs.get(name)?.question !== questionOf(tags);
 
-const questionOf = (tags: Tags): string => JSON.stringify(Object.entries(tags).sort());
+const questionOf = (tags: Tags): string =>
+  Object.entries(tags)
+    .map(([key, value]) => JSON.stringify([key, value]))
+    .sort()
+    .join();
 
 interface FindDeps {
   readonly cluster: ClusterView;

@@ -10,6 +10,7 @@ import {
   type EC2Client,
   type Filter,
 } from '@aws-sdk/client-ec2';
+import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
 import type { SecurityGroupId, VpcId } from '../../domain/ids.ts';
 import type { Ec2Outcome, Ec2Reader, EniFilter } from '../../ports/ec2.ts';
 import { allPages, awsCall } from './aws-call.ts';
@@ -76,6 +77,29 @@ const literally = (value: string): string => value.replaceAll(/[\\*?]/g, (charac
 const present = <T>(items: readonly (T | undefined)[]): readonly T[] =>
   items.filter((one): one is T & {} => one !== undefined);
 
+function subnetReader(client: EC2Client): Pick<Ec2Reader, 'describeSubnets' | 'findSubnets'> {
+  const ask = (questions: readonly Filter[][]): Promise<Ec2Outcome<readonly SubnetFacts[]>> =>
+    describe({
+      action: 'DescribeSubnets',
+      questions,
+      fetch: async (page) => {
+        const command = new DescribeSubnetsCommand({ ...page, MaxResults: ITEMS_PER_PAGE });
+        const answer = await client.send(command);
+        return { items: present((answer.Subnets ?? []).map(readSubnet)), nextToken: answer.NextToken };
+      },
+    });
+  return {
+    describeSubnets: (ids) => ask(byIds('subnet-id', ids)),
+    findSubnets: ({ vpcIds, tags }) =>
+      ask(
+        filtersOf('vpc-id', vpcIds).map((vpcs) => [
+          vpcs,
+          ...Object.entries(tags).map(([key, value]) => ({ Name: `tag:${key}`, Values: [literally(value)] })),
+        ]),
+      ),
+  };
+}
+
 export function createAwsEc2Reader(client: EC2Client): Ec2Reader {
   const MaxResults = ITEMS_PER_PAGE;
   return {
@@ -98,27 +122,7 @@ export function createAwsEc2Reader(client: EC2Client): Ec2Reader {
           return { items: (answer.NetworkInterfaces ?? []).map(readEni), nextToken: answer.NextToken };
         },
       }),
-    describeSubnets: (ids) =>
-      describe({
-        action: 'DescribeSubnets',
-        questions: byIds('subnet-id', ids),
-        fetch: async (page) => {
-          const answer = await client.send(new DescribeSubnetsCommand({ ...page, MaxResults }));
-          return { items: present((answer.Subnets ?? []).map(readSubnet)), nextToken: answer.NextToken };
-        },
-      }),
-    findSubnets: ({ vpcIds, tags }) =>
-      describe({
-        action: 'DescribeSubnets',
-        questions: filtersOf('vpc-id', vpcIds).map((vpcs) => [
-          vpcs,
-          ...Object.entries(tags).map(([key, value]) => ({ Name: `tag:${key}`, Values: [literally(value)] })),
-        ]),
-        fetch: async (page) => {
-          const answer = await client.send(new DescribeSubnetsCommand({ ...page, MaxResults }));
-          return { items: present((answer.Subnets ?? []).map(readSubnet)), nextToken: answer.NextToken };
-        },
-      }),
+    ...subnetReader(client),
     describeSecurityGroups: (ids) =>
       describe({
         action: 'DescribeSecurityGroups',

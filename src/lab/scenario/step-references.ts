@@ -86,6 +86,33 @@ function checkAction(moment: Moment, action: Action): void {
     case 'restartAgent':
       return checkNode(moment, action.request, [verb]);
     case 'applyEniConfig':
+    case 'deleteEniConfig':
+    case 'applyNodeNetworkClass':
+    case 'deleteNodeNetworkClass':
+      return checkObject(moment, action);
+    case 'tagSubnet':
+    case 'occupyAddresses':
+    case 'freeAddresses':
+      return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);
+    case 'openConnection':
+      checkEndpoint(moment, action.request.from, [verb, 'from']);
+      checkEndpoint(moment, action.request.to.endpoint, [verb, 'to']);
+      if (existing.connections.has(action.request.name))
+        complain([verb, 'name'], `connection "${action.request.name}" is open already`);
+      existing.connections.add(action.request.name);
+      return;
+  }
+}
+
+type ObjectAction = Extract<
+  Action,
+  { verb: 'applyEniConfig' | 'deleteEniConfig' | 'applyNodeNetworkClass' | 'deleteNodeNetworkClass' }
+>;
+
+function checkObject({ existing, complain }: Moment, action: ObjectAction): void {
+  const { verb } = action;
+  switch (action.verb) {
+    case 'applyEniConfig':
       existing.eniConfigs.add(action.request.name);
       return;
     case 'deleteEniConfig':
@@ -98,17 +125,6 @@ function checkAction(moment: Moment, action: Action): void {
     case 'deleteNodeNetworkClass':
       if (!existing.classes.delete(action.request))
         complain([verb], oneOf('NodeNetworkClass', action.request, [...existing.classes]));
-      return;
-    case 'tagSubnet':
-    case 'occupyAddresses':
-    case 'freeAddresses':
-      return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);
-    case 'openConnection':
-      checkEndpoint(moment, action.request.from, [verb, 'from']);
-      checkEndpoint(moment, action.request.to.endpoint, [verb, 'to']);
-      if (existing.connections.has(action.request.name))
-        complain([verb, 'name'], `connection "${action.request.name}" is open already`);
-      existing.connections.add(action.request.name);
       return;
   }
 }
