@@ -1,8 +1,7 @@
 // Ends the rest of released addresses in time (IP-5).
 //
-// A rest is measured by a timer that runs its whole length, not by comparing dates: a clock that is set forward must
-// not shorten it. Only across a restart is there nothing but the date of release; then a clock that was set back makes
-// the rest at most a full one again.
+// A rest is measured by a timer that runs its whole length, never by comparing dates, which a clock that is set forward
+// would shorten. After a restart, addresses whose rest the journal does not say to be over rest once more.
 
 import type { Ip } from '../domain/address/ip.ts';
 import type { Ledger } from '../domain/ipam/ledger.ts';
@@ -29,10 +28,6 @@ interface Rest {
   readonly timer: Timer;
 }
 
-/** What is left of a rest, as far as dates tell: never more than the whole, never less than nothing. */
-export const remainingMs = (releasedAt: number, now: number, cooldownMs: number): number =>
-  Math.min(cooldownMs, Math.max(0, cooldownMs - (now - releasedAt)));
-
 export function createCooldowns({ clock, ledger, cooldownMs, endCooldown }: CooldownOptions): Cooldowns {
   const rests = new Map<Ip, Rest>();
 
@@ -53,17 +48,12 @@ export function createCooldowns({ clock, ledger, cooldownMs, endCooldown }: Cool
   function track(): void {
     const lengthMs = cooldownMs();
     if (lengthMs === undefined) return;
-    const over: Ip[] = [];
     for (const [ip, releasedAt] of ledger().cooling) {
       const rest = rests.get(ip);
       if (rest?.releasedAt === releasedAt) continue;
       rest?.timer.cancel();
-      rests.delete(ip);
-      const ms = remainingMs(releasedAt, clock.now(), lengthMs);
-      if (ms === 0) over.push(ip);
-      else start(ip, releasedAt, ms);
+      start(ip, releasedAt, lengthMs);
     }
-    if (over.length > 0) endCooldown(over);
   }
 
   return {

@@ -1,7 +1,7 @@
 // The ledger and its journal: nothing else writes either.
 
 import type { Ip } from '../domain/address/ip.ts';
-import { applyRecord, compact, endCooldown, ledgerFrom } from '../domain/ipam/apply-record.ts';
+import { applyRecord, compact, ledgerFrom } from '../domain/ipam/apply-record.ts';
 import { type Allocation, emptyLedger, type JournalRecord, type Ledger } from '../domain/ipam/ledger.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -111,8 +111,8 @@ export function createLedgerStore(deps: LedgerStoreDeps): LedgerStore {
     settle: () =>
       state.failure === undefined ? Promise.resolve(ok(undefined)) : commit({ records: [], applied: false }),
     endCooldown: (addresses) => {
-      state.ledger = endCooldown(state.ledger, addresses);
-      deps.onChange();
+      // In force at once: where the journal loses it, the addresses rest once more after the next start.
+      void commit({ records: [{ type: 'Rested', at: deps.clock.now(), addresses }], applied: true });
     },
     undurable: () => state.undurable,
     failure: () => state.failure,

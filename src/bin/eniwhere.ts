@@ -6,6 +6,7 @@ import { systemClock } from '../adapters/system/clock.ts';
 import type { AwsAccess } from '../cli/context.ts';
 import { runCli } from '../cli/program.ts';
 import { ok, err, type Result } from '../domain/result.ts';
+import { simulationMachine } from './eniwhere-simulation.ts';
 import { openLabHere } from './eniwhere-lab.ts';
 import { serveLabEc2 } from './lab-ec2.ts';
 
@@ -65,5 +66,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   serveEc2: serveLabEc2,
   openEc2,
   clock: systemClock,
+  simulation: simulationMachine,
   whenInterrupted: interrupted,
 });

@@ -6,6 +6,7 @@ import type { OpenLab } from '../lab/scenario/open-lab.ts';
 import type { Scenario } from '../lab/scenario/scenario.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ec2Reader } from '../ports/ec2.ts';
+import type { RunPlan, SimulationResult } from '../lab/scenario/simulation/simulate.ts';
 
 /** Where packets shall move: `auto` takes network namespaces where it can, and memory otherwise. */
 export const NETWORKS = ['auto', 'namespaces', 'memory'] as const;
@@ -60,6 +61,19 @@ export interface LabHandBook {
   readonly pluginPath: string;
 }
 
+/** Where seeded runs are run. */
+export interface SimulationMachine {
+  /** Milliseconds from any moment on, for durations. */
+  readonly nowMs: () => number;
+  readonly coreCount: number;
+  readonly runOne: (plan: RunPlan, onLog?: (line: string) => void) => Promise<SimulationResult>;
+  /** Side by side, in threads; results come in any order. */
+  readonly runMany: (
+    plans: readonly RunPlan[],
+    options: { readonly workerCount: number; readonly onResult: (result: SimulationResult) => void },
+  ) => Promise<void>;
+}
+
 export interface AwsAccess {
   readonly ec2: Ec2Reader;
   readonly region: string;
@@ -81,6 +95,7 @@ export interface CliContext {
   readonly openEc2: (region: string | undefined) => Promise<Result<AwsAccess, string>>;
   readonly clock: Clock;
   readonly serveEc2: (request: Ec2ServerRequest) => Promise<Ec2ServerAnswer>;
+  readonly simulation: SimulationMachine;
   /** Resolves when the person wants the command to end (SIGINT, SIGTERM). */
   readonly whenInterrupted: Promise<void>;
 }

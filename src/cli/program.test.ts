@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import type { CliContext, Ec2ServerRequest } from './context.ts';
-import { type Ran, runCommand } from './testing.ts';
+import { type Ran, runCommand, simulationOf } from './testing.ts';
 
 const WORLD = `name: tiny
 about: one node
@@ -158,6 +158,41 @@ suite('eniwhere lab run', () => {
   test('closes the lab and ends with 130 when interrupted', async () => {
     const { exitCode } = await run('lab run x.yaml', { whenInterrupted: Promise.resolve() });
     assert.equal(exitCode, 130);
+  });
+
+  test('simulates many seeds, and sums them up', async () => {
+    const { exitCode, out } = await run('lab simulate --from 7 --count 3');
+    assert.deepEqual(
+      [exitCode, out],
+      [0, '3 seeds: every rule held; 30 events, 6 pods served, 3 h of virtual time, in 0.0 s\n'],
+    );
+  });
+
+  test('tells a seed that breaks a rule: the rule, the smallest run, its story, the command that replays it', async () => {
+    const { exitCode, out } = await run('lab simulate --from 7 --count 3 --faults ec2.staleOdds=0.5', {
+      simulation: simulationOf(false),
+    });
+    assert.equal(exitCode, 1);
+    assert.match(out, /^seed 8 breaks IP-1: 10\.0\.0\.4 is live twice\n/);
+    assert.match(out, /something happens in seed 8/);
+    assert.match(
+      out,
+      /replay: eniwhere lab simulate --seed 8 --nodes 1 --minutes 0\.1 --faults none --log\n/,
+    );
+    assert.match(out, /3 seeds: 1 broke a rule/);
+  });
+
+  test('tells all that happens in one seed when asked to', async () => {
+    const { out } = await run('lab simulate --seed 8 --log');
+    assert.match(out, /^\+0\.000s info something happens in seed 8\n/);
+  });
+
+  test('refuses faults and numbers that it does not know', async () => {
+    for (const args of ['--faults ec2.nonsense=1', '--faults ec2.staleOdds', '--seed x', '--hours -1']) {
+      const { exitCode, err } = await run(`lab simulate ${args}`);
+      assert.equal(exitCode, 2, args);
+      assert.notEqual(err, '');
+    }
   });
 
   test('colours its output only when told to', async () => {

@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { type CliContext, EXIT } from './context.ts';
 import { addIamPolicy } from './iam-policy.ts';
 import { addLabEc2 } from './lab-ec2.ts';
+import { addLabSimulate } from './lab-simulate.ts';
 import { addLabRun } from './lab-run.ts';
 import { addLabUp } from './lab-up.ts';
 import { addMaxPods } from './max-pods.ts';
@@ -41,7 +42,8 @@ function createProgram(context: CliContext, end: (exitCode: number) => void): Co
       `
 Examples:
   eniwhere lab run scenarios/demo.yaml
-  eniwhere lab up scenarios/smoke.yaml`,
+  eniwhere lab up scenarios/smoke.yaml
+  eniwhere lab simulate --count 1000`,
     );
   addLabRun(lab, context, end);
   addLabUp(lab, context, end);
@@ -49,6 +51,7 @@ Examples:
   addMaxPods(program, context, end);
   addUserData(program, context, end);
   addPlan(program, context, end);
+  addLabSimulate(lab, context, end);
   addIamPolicy(program, context);
   return program;
 }

@@ -2,9 +2,11 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../adapters/system/clock.ts';
+import { calm } from '../lab/faults/fault-profile.ts';
 import { openMemoryLab } from '../lab/scenario/open-lab.ts';
+import type { SimulationResult } from '../lab/scenario/simulation/simulate.ts';
 import type { Log } from '../ports/log.ts';
-import type { CliContext, LabAnswer } from './context.ts';
+import type { CliContext, LabAnswer, SimulationMachine } from './context.ts';
 import { runCli } from './program.ts';
 
 export const quiet: Log = {
@@ -19,6 +21,38 @@ export interface Ran {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
+}
+
+/** Runs that take no time; those of even seeds break a rule unless all hold. */
+export function simulationOf(allHold: boolean): SimulationMachine {
+  const runOne: SimulationMachine['runOne'] = ({ seed, ...plan }, onLog) => {
+    onLog?.(`+0.000s info something happens in seed ${seed}`);
+    const result: SimulationResult = {
+      seed,
+      ...(allHold || seed % 2 === 1
+        ? {}
+        : { broken: { rule: 'IP-1', what: '10.0.0.4 is live twice', afterMs: 1000 } }),
+      nodeCount: plan.nodeCount ?? 3,
+      faultyMinutes: plan.faultyMinutes ?? 6,
+      profile: plan.profile ?? calm,
+      eventCount: 10,
+      virtualMs: 3_600_000,
+      traceHash: '00',
+      marks: new Map(),
+      coverage: new Map(),
+      recentEvents: [],
+      podsServed: 2,
+    };
+    return Promise.resolve(result);
+  };
+  return {
+    nowMs: () => 0,
+    coreCount: 2,
+    runOne,
+    runMany: async (plans, { onResult }) => {
+      for (const plan of plans.toReversed()) onResult(await runOne(plan));
+    },
+  };
 }
 
 /** A machine without files, AWS or cluster, on which a lab runs in memory; `overrides` say what it has. */
@@ -50,6 +84,7 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
       Promise.resolve({ ok: false, error: 'no AWS Region is set: give --region, or set AWS_REGION' }),
     clock: systemClock,
     serveEc2: () => Promise.resolve({ kind: 'Impossible', message: 'no port is free' }),
+    simulation: simulationOf(true),
     whenInterrupted: new Promise(() => {}),
     ...overrides,
   });

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ip } from '../address/testing.ts';
 import { type AllocationChoice, allocate, describeFailure } from './allocate.ts';
-import { applyRecord, endCooldown, ledgerFrom } from './apply-record.ts';
+import { applyRecord, ledgerFrom } from './apply-record.ts';
 import { emptyLedger, type JournalRecord, type Ledger } from './ledger.ts';
 import type { SpecEni } from './node-network.ts';
-import { allocation, sandbox, specEni } from './testing-node.ts';
+import { allocation, rested, sandbox, specEni } from './testing-node.ts';
 
 const allocated = (containerId: string, address: string): JournalRecord => ({
   type: 'Allocated',
@@ -85,7 +85,7 @@ describe('allocate chooses an address', () => {
   });
 
   test('of rested addresses the one released first comes first, and one that never served before both', () => {
-    const ends = (ledger: Ledger): Ledger => endCooldown(ledger, [...ledger.cooling.keys()]);
+    const ends = (ledger: Ledger): Ledger => applyRecord(ledger, rested([...ledger.cooling.keys()]));
     const enis = [specEni({ addresses: ['10.1.0.4', '10.1.0.5', '10.1.0.6'] })];
     const two = ends(ledgerFrom([released('a', '10.1.0.4', 500), released('b', '10.1.0.5', 100)]));
     assert.equal(chosenIp(two, enis), '10.1.0.6');

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ip } from '../address/testing.ts';
-import { applyRecord, compact, endCooldown, ledgerFrom } from './apply-record.ts';
+import { applyRecord, compact, ledgerFrom } from './apply-record.ts';
 import { emptyLedger, type JournalRecord, sandboxId } from './ledger.ts';
-import { allocation, sandbox } from './testing-node.ts';
+import { allocation, rested, sandbox } from './testing-node.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const a = ip('10.1.0.4');
@@ -42,7 +42,7 @@ describe('the ledger adds records up', () => {
   });
 
   test('a rest that is over keeps its date, for the order of reuse', () => {
-    const ledger = endCooldown(ledgerFrom([released('x', a, 500)]), [a, b]);
+    const ledger = ledgerFrom([released('x', a, 500), rested([a, b])]);
     assert.deepEqual([[...ledger.cooling], [...ledger.rested]], [[], [[a, 500]]]);
   });
 
@@ -105,14 +105,14 @@ describe('compaction', () => {
   ];
 
   test('keeps everything that the ledger holds', () => {
-    const ledger = ledgerFrom(records);
-    assert.deepEqual(ledgerFrom(compact(ledger, HOUR_MS)), ledger);
+    for (const ledger of [ledgerFrom(records), ledgerFrom([...records, rested([a])])])
+      assert.deepEqual(ledgerFrom(compact(ledger, HOUR_MS)), ledger);
   });
 
   test('drops releases of more than a day ago whose rest is over, never one that still rests', () => {
     const ledger = ledgerFrom(records);
     const later = 30 * HOUR_MS;
     assert.deepEqual([...ledgerFrom(compact(ledger, later)).cooling], [[a, 10]]);
-    assert.deepEqual([...ledgerFrom(compact(endCooldown(ledger, [a]), later)).cooling], []);
+    assert.deepEqual([...ledgerFrom(compact(applyRecord(ledger, rested([a])), later)).cooling], []);
   });
 });

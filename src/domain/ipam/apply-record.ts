@@ -52,22 +52,10 @@ export function applyRecord(ledger: Ledger, record: JournalRecord): Ledger {
   return draft;
 }
 
-/** The ledger that a journal's records add up to. Every address released in them still rests: see `endCooldown`. */
+/** The ledger that a journal's records add up to. */
 export function ledgerFrom(records: readonly JournalRecord[]): Ledger {
   const draft = draftOf(emptyLedger);
   for (const record of records) applyTo(draft, record);
-  return draft;
-}
-
-/** The rest of `addresses` is over. Time is not the ledger's business: whoever holds a clock says when. */
-export function endCooldown(ledger: Ledger, addresses: readonly Ip[]): Ledger {
-  const draft = draftOf(ledger);
-  for (const ip of addresses) {
-    const releasedAt = draft.cooling.get(ip);
-    if (releasedAt === undefined) continue;
-    draft.cooling.delete(ip);
-    draft.rested.set(ip, releasedAt);
-  }
   return draft;
 }
 
@@ -84,6 +72,7 @@ export function compact(ledger: Ledger, now: number): readonly JournalRecord[] {
     ...released.map(
       ([ip, at]): JournalRecord => ({ type: 'Released', at, sandbox: COMPACTED, addresses: [ip] }),
     ),
+    ...rested(now, [...ledger.rested.keys()]),
     ...[...ledger.withdrawn].map(
       ([ip, generation]): JournalRecord => ({ type: 'Withdrawn', at: now, ip, generation }),
     ),
@@ -93,12 +82,17 @@ export function compact(ledger: Ledger, now: number): readonly JournalRecord[] {
   ];
 }
 
+const rested = (at: number, addresses: readonly Ip[]): readonly JournalRecord[] =>
+  addresses.length === 0 ? [] : [{ type: 'Rested', at, addresses }];
+
 function applyTo(draft: Draft, record: JournalRecord): void {
   switch (record.type) {
     case 'Allocated':
       return applyAllocated(draft, record.allocation);
     case 'Released':
       return applyReleased(draft, record);
+    case 'Rested':
+      return applyRested(draft, record.addresses);
     case 'Withdrawn':
       assert(!draft.holders.has(record.ip), `IP-6: ${record.ip} is withdrawn while a pod holds it`);
       draft.cooling.delete(record.ip);
@@ -145,6 +139,15 @@ function applyReleased(
     draft.holders.delete(ip);
     draft.rested.delete(ip);
     draft.cooling.set(ip, Math.max(at, draft.cooling.get(ip) ?? at));
+  }
+}
+
+function applyRested(draft: Draft, addresses: readonly Ip[]): void {
+  for (const ip of addresses) {
+    const releasedAt = draft.cooling.get(ip);
+    if (releasedAt === undefined) continue;
+    draft.cooling.delete(ip);
+    draft.rested.set(ip, releasedAt);
   }
 }
 

@@ -7,10 +7,10 @@ import type { Ip } from '../address/ip.ts';
 import { nthAddress } from '../address/cidr.ts';
 import { cidr } from '../address/testing.ts';
 import { allocate } from './allocate.ts';
-import { applyRecord, compact, endCooldown, ledgerFrom } from './apply-record.ts';
+import { applyRecord, compact, ledgerFrom } from './apply-record.ts';
 import { emptyLedger, type JournalRecord, type Ledger } from './ledger.ts';
 import type { SpecEni } from './node-network.ts';
-import { allocation, sandbox, specEni } from './testing-node.ts';
+import { allocation, rested, sandbox, specEni } from './testing-node.ts';
 import { answerWithdrawals, forgettable, judgeSpec } from './withdrawal.ts';
 
 const SEED = 20_260_101;
@@ -116,7 +116,7 @@ const passTime = (ms: number): Step =>
   step(`${ms} ms pass`, (world, node) => {
     world.now += ms;
     const over = [...node.ledger.cooling].filter(([, at]) => world.now - at >= COOLDOWN_MS).map(([ip]) => ip);
-    node.ledger = endCooldown(node.ledger, over);
+    commit(node, rested(over));
   });
 
 /** The agent reads a spec, maybe one of long ago, and answers it. */
@@ -143,11 +143,9 @@ const writeStatus: Step = step('agent writes its status', (world, node) => {
   if (node.spec === latest(world)) world.statusWithdrawn = [...node.ledger.withdrawn.keys()];
 });
 
-const crash: Step = step('agent restarts', (world, node) => {
+const crash: Step = step('agent restarts', (_world, node) => {
   node.ledger = ledgerFrom(node.journal);
   node.spec = undefined;
-  const over = [...node.ledger.cooling].filter(([, at]) => world.now - at >= COOLDOWN_MS).map(([ip]) => ip);
-  node.ledger = endCooldown(node.ledger, over);
 });
 
 const compactJournal: Step = step('agent compacts its journal', (world, node) => {

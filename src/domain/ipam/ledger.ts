@@ -39,6 +39,8 @@ export type JournalRecord =
       readonly sandbox: SandboxKey;
       readonly addresses: readonly Ip[];
     }
+  /** Their rest is over: a clock had run its whole length. Lost by a crash, it only makes them rest once more. */
+  | { readonly type: 'Rested'; readonly at: number; readonly addresses: readonly Ip[] }
   /** Let go for ever under this grant. `generation` is the spec's whose `withdrawing` was answered. */
   | { readonly type: 'Withdrawn'; readonly at: number; readonly ip: Ip; readonly generation: number }
   /** The controller has answered (unassigned, or cancelled before it saw the answer): the address may be granted anew. */

@@ -2,8 +2,12 @@
 
 import { cidr, ip } from '../address/testing.ts';
 import { podKey, type EniId, type SubnetId } from '../ids.ts';
-import type { Allocation, SandboxKey } from './ledger.ts';
+import type { Ip } from '../address/ip.ts';
+import type { Allocation, JournalRecord, SandboxKey } from './ledger.ts';
 import type { SpecEni } from './node-network.ts';
+
+/** The record that ends the rest of some addresses. */
+export const rested = (addresses: readonly Ip[]): JournalRecord => ({ type: 'Rested', at: 0, addresses });
 
 export const sandbox = (containerId: string): SandboxKey => ({ containerId, ifName: 'eth0' });
 

@@ -1,29 +1,41 @@
 // IP-1, IP-2, IP-5, IP-6, IP-7: an address serves one pod, is really there, rests, and is not taken back unasked.
 
 import type { Ip } from '../../domain/address/ip.ts';
+import type { NodeName } from '../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 
 /** Follows every address through its pods. */
 export function createAddressChecker(world: WorldTruth): Checker {
-  const releasedAt = new Map<Ip, number>(); // address -> when its last pod's DEL began
+  // address -> where its last pod's DEL began, and when
+  const released = new Map<Ip, { readonly node: NodeName; readonly at: number }>();
   return {
     onAdded: (sandbox) => {
       checkAlone(world, sandbox);
-      const rested = world.now() - (releasedAt.get(sandbox.address) ?? Number.NEGATIVE_INFINITY);
-      if (rested < world.cooldownMs) {
-        world.broken('IP-5', `${sandbox.address} serves ${sandbox.pod} after only ${rested} ms of rest`);
+      const restedMs = world.now() - (released.get(sandbox.address)?.at ?? Number.NEGATIVE_INFINITY);
+      if (restedMs < world.cooldownMs) {
+        world.broken('IP-5', `${sandbox.address} serves ${sandbox.pod} after only ${restedMs} ms of rest`);
       }
       checkGranted(world, sandbox);
       checkOnNode(world, sandbox);
     },
-    onDeleting: ({ address }) => {
-      releasedAt.set(address, world.now());
+    onDeleting: (sandbox) => {
+      // What somebody else took away may long serve elsewhere.
+      if (!world.isRobbed(sandbox)) released.set(sandbox.address, { node: sandbox.node, at: world.now() });
+    },
+    onDiskLost: (node) => {
+      for (const [ip, last] of released) if (last.node === node) released.delete(ip);
     },
     onEc2Change: (change) => {
       if (change.kind === 'AddressesChanged' && world.isController(change.actor))
         checkUnassigned(world, change);
+      if (!world.isController(change.actor)) {
+        // By no doing of ours EC2 may give it to anybody at once.
+        const lost = change.kind === 'AddressesChanged' ? change.unassigned : [];
+        for (const ip of change.kind === 'EniDeleted' ? change.eni.addresses : lost) released.delete(ip);
+        return;
+      }
       const mayMove =
         change.kind === 'AddressesChanged' ||
         change.kind === 'AttachmentChanged' ||
@@ -33,9 +45,11 @@ export function createAddressChecker(world: WorldTruth): Checker {
   };
 }
 
-function checkAlone(world: WorldTruth, { address, node, pod, containerId }: LiveSandbox): void {
+function checkAlone(world: WorldTruth, sandbox: LiveSandbox): void {
+  const { address, node, pod, containerId } = sandbox;
   for (const other of world.live.values()) {
     if (other.address !== address || other.containerId === containerId) continue;
+    if (world.isRobbed(other) || world.isRobbed(sandbox)) continue;
     world.broken('IP-1', `${address} is live in ${other.pod} on ${other.node} and in ${pod} on ${node}`);
   }
 }
@@ -52,7 +66,9 @@ function checkGranted(world: WorldTruth, { address, node, pod }: LiveSandbox): v
     world.broken('IP-7', `${pod} has ${address} of a primary ENI`);
 }
 
-function checkOnNode(world: WorldTruth, { address, node, pod }: LiveSandbox): void {
+function checkOnNode(world: WorldTruth, sandbox: LiveSandbox): void {
+  const { address, node, pod } = sandbox;
+  if (world.isRobbed(sandbox)) return;
   const instanceId = world.instanceOf(node);
   const attached = instanceId === undefined ? [] : world.ec2.enisOf(instanceId);
   const isThere = attached.some(

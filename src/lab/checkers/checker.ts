@@ -11,6 +11,8 @@ export interface LiveSandbox {
   readonly containerId: string;
   readonly node: NodeName;
   readonly pod: PodKey;
+  /** Of the pod object that the sandbox was made for: another may bear the name by now. */
+  readonly podUid: string;
   readonly address: Ip;
 }
 
@@ -21,6 +23,11 @@ export interface WorldTruth {
   readonly cooldownMs: number;
   /** containerId -> sandbox */
   readonly live: ReadonlyMap<string, LiveSandbox>;
+  /**
+   * Whether somebody else took the sandbox's address from under it, or so shortly before that its node need not know:
+   * nobody can protect it from that.
+   */
+  isRobbed(sandbox: LiveSandbox): boolean;
   instanceOf(node: NodeName): InstanceId | undefined;
   /** Actors of EC2 changes that are controllers under test. */
   isController(actor: string): boolean;
@@ -33,6 +40,8 @@ export interface Checker {
   onAdded?(sandbox: LiveSandbox): void;
   /** DEL begins: from here on the pod is no more. */
   onDeleting?(sandbox: LiveSandbox): void;
+  /** The node's disk is lost, and with it what its agent remembered. */
+  onDiskLost?(node: NodeName): void;
   /** At the end of the calm phase. */
   atRest?(): void;
 }

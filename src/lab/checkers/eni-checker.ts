@@ -81,7 +81,7 @@ function checkNotUnderPods(world: WorldTruth, eni: Ec2Eni, what: string): void {
   const instanceId = eni.attachment?.instanceId;
   const held = new Set(eni.addresses);
   for (const sandbox of world.live.values()) {
-    if (held.has(sandbox.address)) {
+    if (held.has(sandbox.address) && !world.isRobbed(sandbox)) {
       world.broken('ENI-3', `${eni.eniId} was ${what} while ${sandbox.pod} lives with ${sandbox.address}`);
     }
   }

@@ -6,11 +6,14 @@ import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 
 /** `openOn` answers the addresses that a node's kernel lets through. */
 export function createImdsChecker(world: WorldTruth, openOn: (node: NodeName) => readonly string[]): Checker {
-  const isAllowed = ({ pod }: LiveSandbox): boolean =>
-    world.cluster.get('Pod', pod)?.annotations[ALLOW_IMDS_ANNOTATION] === 'true';
+  /** Undefined: the pod's object is gone, and nobody can say any more. */
+  const isAllowed = ({ pod, podUid }: LiveSandbox): boolean | undefined => {
+    const object = world.cluster.get('Pod', pod);
+    return object?.uid === podUid ? object.annotations[ALLOW_IMDS_ANNOTATION] === 'true' : undefined;
+  };
   const check = (sandbox: LiveSandbox): void => {
     const { node, pod, address } = sandbox;
-    if (isAllowed(sandbox) || !openOn(node).includes(address)) return;
+    if (isAllowed(sandbox) !== false || !openOn(node).includes(address)) return;
     world.broken(
       'NET-1',
       `${pod} on ${node} reaches instance metadata with ${address}, and was never allowed to`,
@@ -22,7 +25,7 @@ export function createImdsChecker(world: WorldTruth, openOn: (node: NodeName) =>
       for (const sandbox of world.live.values()) {
         check(sandbox);
         const { node, pod, address } = sandbox;
-        if (!isAllowed(sandbox) || openOn(node).includes(address)) continue;
+        if (isAllowed(sandbox) !== true || openOn(node).includes(address)) continue;
         world.broken(
           'NET-1',
           `${pod} on ${node} was allowed to reach instance metadata, and ${address} may not`,

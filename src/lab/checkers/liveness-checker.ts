@@ -1,8 +1,10 @@
 // LV-1, LV-2, LV-5: once the faults stop, every pod that can have an address has one, and EC2 is left in peace.
 
-import type { NodeName, PodKey, SubnetId } from '../../domain/ids.ts';
-import { INSTANCE_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
+import type { NodeName, PodKey } from '../../domain/ids.ts';
+import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Checker, WorldTruth } from './checker.ts';
+import { type Obstacle, obstacleOf } from './obstacle.ts';
+import type { Place } from './selection-checker.ts';
 
 export interface LivenessChecker extends Checker {
   /** From now on the system must be quiet: a controller's EC2 write breaks LV-2. */
@@ -11,39 +13,16 @@ export interface LivenessChecker extends Checker {
 
 export interface LivenessSources {
   readonly world: WorldTruth;
-  /** The subnet that a node should get, by the workload's own model; undefined: none, so its pods have to wait. */
-  readonly choiceOf: (node: NodeName) => SubnetId | undefined;
+  /** Where a node should get ENIs, by the workload's own model; undefined: nowhere, so its pods have to wait. */
+  readonly placeOf: (node: NodeName) => Place | undefined;
 }
 
 /** Proves from the world, not from our own view, that a pod still without an address cannot have one. */
-export function createLivenessChecker({ world, choiceOf }: LivenessSources): LivenessChecker {
+export function createLivenessChecker({ world, placeOf }: LivenessSources): LivenessChecker {
   let quiet = false;
 
   const isServed = (pod: PodKey): boolean => [...world.live.values()].some((sandbox) => sandbox.pod === pod);
-
-  /** Why no further pod of the node can get an address; undefined when nothing stands in the way. */
-  const excuse = (node: NodeName): string | undefined => {
-    const subnetId = choiceOf(node);
-    if (subnetId === undefined) return 'its ENIConfig is wrong';
-    const instanceId = world.instanceOf(node);
-    const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
-    const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
-    if (instance === undefined || limits === undefined) return 'its instance is gone';
-    const attached = world.ec2.enisOf(instance.instanceId);
-    const usable = attached.filter(
-      (eni) =>
-        eni.subnetId === subnetId && eni.tags[OWNER_TAG] !== undefined && eni.attachment?.deviceIndex !== 0,
-    );
-    const hasSlot = usable.some((eni) => 1 + eni.addresses.length < limits.ipv4PerEniMax);
-    const served = new Set([...world.live.values()].map((sandbox) => sandbox.address));
-    const idle = usable.flatMap((eni) => eni.addresses).filter((ip) => !served.has(ip));
-    if (idle.length > 0) return undefined;
-    const free = world.ec2.subnet(subnetId)?.freeAddressCount ?? 0;
-    const canAttach = attached.length < limits.eniMax;
-    if (!hasSlot && !canAttach) return 'its instance is full';
-    if (free < (hasSlot ? 1 : 2)) return 'the subnet is full';
-    return undefined;
-  };
+  const obstacle = (node: NodeName): Obstacle | undefined => obstacleOf(world, node, placeOf(node));
 
   return {
     startQuiet: () => {
@@ -56,12 +35,12 @@ export function createLivenessChecker({ world, choiceOf }: LivenessSources): Liv
     },
     atRest: () => {
       for (const { name } of world.cluster.list('Node')) {
-        const subnetId = choiceOf(name);
-        if (subnetId !== undefined) checkLeftovers(world, name, subnetId);
+        const place = placeOf(name);
+        if (place !== undefined) checkLeftovers(world, name, place);
       }
       for (const pod of world.cluster.list('Pod')) {
         if (pod.nodeName === undefined || pod.deleting || pod.finished || isServed(pod.key)) continue;
-        if (excuse(pod.nodeName) === undefined) {
+        if (obstacle(pod.nodeName) === undefined) {
           world.broken(
             'LV-1',
             `${pod.key} on ${pod.nodeName} still has no address, and nothing stands in its way`,
@@ -73,7 +52,7 @@ export function createLivenessChecker({ world, choiceOf }: LivenessSources): Liv
 }
 
 /** Where the node's choice is right, nothing is left of an earlier one but what pods still hold. */
-function checkLeftovers(world: WorldTruth, node: NodeName, subnetId: SubnetId): void {
+function checkLeftovers(world: WorldTruth, node: NodeName, { subnetId }: Place): void {
   const record = world.cluster.nodeNetwork(node);
   const instanceId = world.instanceOf(node);
   if (record === undefined || instanceId === undefined) return;
@@ -84,6 +63,8 @@ function checkLeftovers(world: WorldTruth, node: NodeName, subnetId: SubnetId): 
     if (eni.tags[INSTANCE_TAG] !== instanceId) continue;
     if (eni.attachment === undefined)
       world.broken('LV-5', `${eni.eniId} of ${node} is ours and not attached`);
+    if (eni.attachment?.deleteOnTermination === false)
+      world.broken('LV-5', `${eni.eniId} of ${node} would outlive its instance`);
     const isOld = eni.subnetId !== subnetId && !eni.addresses.some((ip) => held.has(ip));
     if (isOld)
       world.broken(

@@ -1,36 +1,48 @@
-// SEL-1: an ENI is only made in a subnet that the node's selection may really have named, and none while a person's choice is wrong.
+// SEL-1: an ENI is only made in a subnet and with groups that the node's selection may really have named, and none while a person's choice is wrong.
 
-import type { NodeName, SubnetId } from '../../domain/ids.ts';
+import type { NodeName, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Checker, WorldTruth } from './checker.ts';
+
+/** Where an ENI for pods may be made, and with what. */
+export interface Place {
+  /** ENIConfig that names it. */
+  readonly name: string;
+  readonly subnetId: SubnetId;
+  readonly securityGroupIds: readonly SecurityGroupId[];
+}
 
 /** What nodes should get, by a model of the workload's own. */
 export interface SelectionModel {
   nodes(): readonly NodeName[];
   /**
-   * Subnets that somebody may take for the node's who sees each object as it was at some time of the last `lagMs`
+   * Places that somebody may take for the node's who sees each object as it was at some time of the last `lagMs`
    * milliseconds: watches of different kinds are late by different times. Empty: none, the choice is wrong.
    */
-  possibleSubnets(node: NodeName, lagMs: number): ReadonlySet<SubnetId>;
+  possiblePlaces(node: NodeName, lagMs: number): readonly Place[];
 }
 
-/** How long a choice may still lead to an ENI after it was replaced: the watch's delay, a retried create and EC2's own time. */
-const LAG_MS = 90_000;
+/**
+ * How long a choice may still lead to an ENI after it was replaced: a watch that hangs (45 s), an outage of the API
+ * server and the list after it (31 s), a create that is repeated (60 s), and EC2's own time for it.
+ */
+const LAG_MS = 150_000;
 
 /** Compares every ENI made for a node with what the node could be taken to want. */
 export function createSelectionChecker(world: WorldTruth, model: SelectionModel): Checker {
   return {
     onEc2Change: (change) => {
       if (change.kind !== 'EniCreated' || !world.isController(change.actor)) return;
-      const node = model.nodes().find((name) => world.instanceOf(name) === change.eni.tags[INSTANCE_TAG]);
+      const { eni } = change;
+      const node = model.nodes().find((name) => world.instanceOf(name) === eni.tags[INSTANCE_TAG]);
       if (node === undefined) return;
-      const possible = model.possibleSubnets(node, LAG_MS);
-      if (possible.has(change.eni.subnetId)) return;
-      const named = possible.size === 0 ? 'none' : [...possible].join(', ');
-      world.broken(
-        'SEL-1',
-        `an ENI was made for ${node} in ${change.eni.subnetId}; its selection named ${named}`,
-      );
+      const possible = model.possiblePlaces(node, LAG_MS);
+      if (possible.some((place) => textOf(place) === textOf(eni))) return;
+      const named = possible.length === 0 ? 'none' : possible.map(textOf).join(', ');
+      world.broken('SEL-1', `an ENI was made for ${node} in ${textOf(eni)}; its selection named ${named}`);
     },
   };
 }
+
+const textOf = ({ subnetId, securityGroupIds }: Omit<Place, 'name'>): string =>
+  `${subnetId} with ${[...securityGroupIds].sort().join(' and ')}`;

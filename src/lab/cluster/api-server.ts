@@ -6,7 +6,7 @@ import type { ClusterFailure, ClusterOutcome, Subscription } from '../../ports/c
 import { done, failed, unknown } from '../../ports/outcome.ts';
 import type { Random } from '../../ports/random.ts';
 import { chance, drawBetween } from '../kernel/draw.ts';
-import type { ClusterProfile } from './cluster-profile.ts';
+import type { ClusterProfile, FaultHearer } from './cluster-profile.ts';
 
 export interface ApiServer {
   /** `clock` is the caller's: answers come by it, so one that has died hears none. `label` names the request in traces. */
@@ -15,6 +15,8 @@ export interface ApiServer {
     label: string,
     effect: () => Result<T, ClusterFailure>,
   ): Promise<ClusterOutcome<T>>;
+  /** Requests that have arrived since the start. */
+  requestCount(): number;
   isDown(): boolean;
   /** Refuses everything and breaks all watches, for `ms` milliseconds. */
   takeDown(ms: number): void;
@@ -27,11 +29,13 @@ export interface ApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly profile: () => ClusterProfile;
+  readonly onFault: FaultHearer;
 }
 
-export function createApiServer({ clock, random, profile }: ApiServerOptions): ApiServer {
+export function createApiServer({ clock, random, profile, onFault }: ApiServerOptions): ApiServer {
   const listeners = new Set<() => void>();
   let downUntil = 0;
+  let requestCount = 0;
 
   const isDown = (): boolean => clock.now() < downUntil;
   const takeDown = (ms: number): void => {
@@ -40,7 +44,10 @@ export function createApiServer({ clock, random, profile }: ApiServerOptions): A
   };
   const perform = <T>(effect: () => Result<T, ClusterFailure>): Result<T, ClusterFailure> => {
     const { outageOdds, outageMaxMs } = profile();
-    if (!isDown() && chance(random, outageOdds)) takeDown(drawBetween(random, { min: 1, max: outageMaxMs }));
+    if (!isDown() && chance(random, outageOdds)) {
+      onFault('outageOdds');
+      takeDown(drawBetween(random, { min: 1, max: outageMaxMs }));
+    }
     return isDown() ? err(refused) : effect();
   };
 
@@ -53,14 +60,18 @@ export function createApiServer({ clock, random, profile }: ApiServerOptions): A
       const isAnswerLost = chance(random, lostAnswerOdds);
       // The request travels by the world's clock: it arrives even if its caller dies meanwhile.
       await clock.sleep(wayThereMs, label);
+      if (isRequestLost) onFault('lostRequestOdds');
+      else requestCount += 1;
       const result = isRequestLost ? undefined : perform(effect);
       if (result === undefined || isAnswerLost) {
+        if (result !== undefined) onFault('lostAnswerOdds');
         await callerClock.sleep(Math.max(0, timeoutMs - wayThereMs), `${label}:timeout`);
         return unknown(`the API server did not answer ${label} within ${timeoutMs} ms`);
       }
       await callerClock.sleep(latencyMs - wayThereMs, `${label}:answer`);
       return result.ok ? done(result.value) : failed(result.error);
     },
+    requestCount: () => requestCount,
     isDown,
     takeDown,
     bringUp: () => {

@@ -84,6 +84,8 @@ export interface ClusterAdmin {
   /** The API server refuses everything for `ms` milliseconds. */
   takeDown(ms: number): void;
   bringUp(): void;
+  /** Requests of all clients that have arrived since the start; watches do not count. */
+  requestCount(): number;
 }
 
 export interface ObjectRef {
@@ -133,6 +135,7 @@ export function createClusterAdmin({ store, events, server }: AdminContext): Clu
     onChange: (notify) => store.onChange(notify),
     takeDown: (ms) => server.takeDown(ms),
     bringUp: () => server.bringUp(),
+    requestCount: () => server.requestCount(),
   };
 }
 

@@ -17,6 +17,9 @@ export interface ClusterProfile {
   readonly duplicateOdds: number;
   /** Odds, per event, that the watch breaks (410 Gone) and lists anew. */
   readonly gapOdds: number;
+  /** Odds, per list, that an API server answers it from a cache that is up to `staleListMs` behind. */
+  readonly staleListOdds: number;
+  readonly staleListMs: number;
   /** From a broken watch, or a refused list, to the next list. */
   readonly relistMs: number;
   /** Odds, per update, that somebody else has just changed the object. */
@@ -34,6 +37,9 @@ export interface ClusterProfile {
   readonly garbageCollectionMs: number;
 }
 
+/** Is told of each fault, by the profile's field, when it strikes. */
+export type FaultHearer = (fault: keyof ClusterProfile) => void;
+
 /** An API server on a good day. */
 export const calmCluster: ClusterProfile = {
   latencyMinMs: 2,
@@ -45,6 +51,8 @@ export const calmCluster: ClusterProfile = {
   coalesceOdds: 0,
   duplicateOdds: 0,
   gapOdds: 0,
+  staleListOdds: 0,
+  staleListMs: 10_000,
   relistMs: 1000,
   conflictOdds: 0,
   lostRequestOdds: 0,

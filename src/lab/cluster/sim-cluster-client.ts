@@ -19,10 +19,11 @@ import type {
 import type { Random } from '../../ports/random.ts';
 import { chance } from '../kernel/draw.ts';
 import { type ApiServer, reading } from './api-server.ts';
-import type { ClusterProfile } from './cluster-profile.ts';
+import type { ClusterProfile, FaultHearer } from './cluster-profile.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { GarbageCollector } from './garbage-collector.ts';
 import type { ObjectStore } from './object-store.ts';
+import type { StoreHistory } from './store-history.ts';
 import { createWatch } from './watch.ts';
 
 export interface ClientContext {
@@ -31,6 +32,9 @@ export interface ClientContext {
   readonly collector: GarbageCollector;
   readonly events: EventRecorder;
   readonly profile: () => ClusterProfile;
+  /** What stale lists are answered from; undefined: none are. */
+  readonly history: StoreHistory | undefined;
+  readonly onFault: FaultHearer;
   readonly random: Random;
   /** The caller's own. */
   readonly clock: Clock;
@@ -48,11 +52,11 @@ export const createSimClusterClient = (context: ClientContext): ControllerCluste
   },
 });
 
-function readerOf({ server, store, profile, random, clock }: ClientContext): ClusterReader {
+function readerOf({ server, store, history, profile, onFault, random, clock }: ClientContext): ClusterReader {
   return {
     watch: ({ kind, scope = {}, onEvent }) => {
       const watch = createWatch(
-        { store, profile, random, clock, isDown: () => server.isDown() },
+        { store, history, profile, onFault, random, clock, isDown: () => server.isDown() },
         { kind, scope, onEvent },
       );
       const ofStore = store.onChange((change) => watch.hear(change));
@@ -199,12 +203,13 @@ function createOwned(request: {
 
 /** Runs `write` if `record` is the newest version of its object. */
 function checked<K extends Exclude<Kind, 'Pod' | 'Namespace'>, T>(
-  { store, profile, random }: ClientContext,
+  { store, profile, onFault, random }: ClientContext,
   kind: K,
   record: KindMap[K],
   write: () => T,
 ): ClusterResult<T> {
   if (store.get(kind, record.name) !== undefined && chance(random, profile().conflictOdds)) {
+    onFault('conflictOdds');
     store.touch(kind, record.name);
   }
   const current = store.get(kind, record.name);

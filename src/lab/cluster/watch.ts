@@ -5,9 +5,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Kind, KindMap, Subscription, WatchEvent, WatchScope } from '../../ports/cluster.ts';
 import type { Random } from '../../ports/random.ts';
 import { chance, drawBetween } from '../kernel/draw.ts';
-import type { ClusterProfile } from './cluster-profile.ts';
+import type { ClusterProfile, FaultHearer } from './cluster-profile.ts';
 import { createDeliveryQueue } from './delivery-queue.ts';
 import { type ObjectStore, objectName, type StoreChange } from './object-store.ts';
+import type { StoreHistory } from './store-history.ts';
 
 export interface WatchRequest<K extends Kind> {
   readonly kind: K;
@@ -17,7 +18,10 @@ export interface WatchRequest<K extends Kind> {
 
 export interface WatchContext {
   readonly store: ObjectStore;
+  /** What stale lists are answered from; undefined: none are. */
+  readonly history: StoreHistory | undefined;
   readonly profile: () => ClusterProfile;
+  readonly onFault: FaultHearer;
   readonly random: Random;
   /** The watcher's own clock: one that has died hears no events. */
   readonly clock: Clock;
@@ -35,7 +39,7 @@ export interface Watch extends Subscription {
 const UNDELIVERED_MAX = 1000;
 
 export function createWatch<K extends Kind>(
-  { store, profile, random, clock, isDown }: WatchContext,
+  { store, history, profile, onFault, random, clock, isDown }: WatchContext,
   { kind, scope, onEvent }: WatchRequest<K>,
 ): Watch {
   const queue = createDeliveryQueue<KindMap[K]>({ clock, label: `watch:${kind}`, deliver: onEvent });
@@ -48,8 +52,17 @@ export function createWatch<K extends Kind>(
       return;
     }
     state = 'Watching';
-    const objects = store.list(kind).filter((object) => isInScope(kind, scope, object));
-    queue.push({ type: 'Snapshot', objects }, undefined, latencyMs(profile(), random));
+    const { staleListOdds, staleListMs } = profile();
+    const snapshot = (objects: readonly KindMap[K][]): void => {
+      const ofScope = objects.filter((object) => isInScope(kind, scope, object));
+      queue.push({ type: 'Snapshot', objects: ofScope }, undefined, latencyMs(profile(), random));
+    };
+    if (history !== undefined && chance(random, staleListOdds)) {
+      onFault('staleListOdds');
+      // What has happened since is watched from there on; one more list stands for these events.
+      snapshot(history.listAsOf(kind, drawBetween(random, { min: 0, max: staleListMs })));
+    }
+    snapshot(store.list(kind));
   };
   const relistLater = (): void => {
     clock.timer(profile().relistMs, `relist:${kind}`, list);
@@ -63,12 +76,21 @@ export function createWatch<K extends Kind>(
   const send = (event: WatchEvent<KindMap[K]>, name: string): void => {
     const { gapOdds, coalesceOdds, duplicateOdds } = profile();
     if (queue.length() >= UNDELIVERED_MAX || chance(random, gapOdds)) {
+      onFault('gapOdds');
       cut();
       return;
     }
-    if (event.type === 'Applied' && chance(random, coalesceOdds)) queue.coalesce(name);
-    queue.push(event, name, eventDelayMs(profile(), random));
-    if (chance(random, duplicateOdds)) queue.push(event, name, 0);
+    if (event.type === 'Applied' && chance(random, coalesceOdds)) {
+      onFault('coalesceOdds');
+      queue.coalesce(name);
+    }
+    const isSlow = chance(random, profile().watchSlowOdds);
+    if (isSlow) onFault('watchSlowOdds');
+    queue.push(event, name, isSlow ? profile().watchSlowMs : eventDelayMs(profile(), random));
+    if (chance(random, duplicateOdds)) {
+      onFault('duplicateOdds');
+      queue.push(event, name, 0);
+    }
   };
 
   clock.timer(latencyMs(profile(), random), `list:${kind}`, list);
@@ -88,9 +110,7 @@ export function createWatch<K extends Kind>(
 }
 
 const eventDelayMs = (profile: ClusterProfile, random: Random): number =>
-  chance(random, profile.watchSlowOdds)
-    ? profile.watchSlowMs
-    : drawBetween(random, { min: profile.watchDelayMinMs, max: profile.watchDelayMaxMs });
+  drawBetween(random, { min: profile.watchDelayMinMs, max: profile.watchDelayMaxMs });
 
 const latencyMs = (profile: ClusterProfile, random: Random): number =>
   drawBetween(random, { min: profile.latencyMinMs, max: profile.latencyMaxMs });

@@ -88,9 +88,15 @@ function perform<T>(
   if (profile.tokenBuckets && !buckets.take(request.bucket ?? action, profile.otherSpendersPerSecond)) {
     return throttled(action);
   }
-  if (fate.throttled) return throttled(action);
+  if (fate.throttled) {
+    region.struck('throttleOdds');
+    return throttled(action);
+  }
   if (denied.has(action)) return unauthorized(action, randomHex(random, 40));
-  if (fate.serverError) return serverError(action);
+  if (fate.serverError) {
+    region.struck('serverErrorOdds');
+    return serverError(action);
+  }
   if (fate.errorCode !== undefined) return askedFor(fate.errorCode, action);
   return region.as(caller.name, () => request.effect(fate.staleMs));
 }
@@ -114,12 +120,16 @@ export function createApi(context: ApiContext): Api {
       // The request travels by the world's clock: it arrives even if its caller dies meanwhile.
       await region.clock.sleep(fate.wayThereMs, action);
       if (fate.requestLost) {
+        region.struck('lostRequestOdds');
         logged('lost', false);
         return giveUp();
       }
       const result = perform(context, fate, { caller, request });
       logged(result.ok ? 'ok' : result.error.code, !fate.answerLost);
-      if (fate.answerLost) return giveUp();
+      if (fate.answerLost) {
+        region.struck('lostAnswerOdds');
+        return giveUp();
+      }
       await caller.clock.sleep(fate.wayBackMs, `${action}:answer`);
       return result.ok ? done(result.value) : failed(result.error);
     },

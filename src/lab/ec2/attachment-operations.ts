@@ -138,14 +138,16 @@ export function freeDeviceIndex(region: Region, instanceId: InstanceId): number 
 
 function attachDelay(region: Region): number {
   const { attachMinMs, attachMaxMs, attachSlowOdds, attachSlowMs } = region.profile();
-  return chance(region.draws.delays, attachSlowOdds)
-    ? attachSlowMs
-    : drawBetween(region.draws.delays, { min: attachMinMs, max: attachMaxMs });
+  if (!chance(region.draws.delays, attachSlowOdds))
+    return drawBetween(region.draws.delays, { min: attachMinMs, max: attachMaxMs });
+  region.struck('attachSlowOdds');
+  return attachSlowMs;
 }
 
 function detachDelay(region: Region): number {
   const { detachMinMs, detachMaxMs, detachStuckOdds, detachStuckMs } = region.profile();
-  return chance(region.draws.delays, detachStuckOdds)
-    ? detachStuckMs
-    : drawBetween(region.draws.delays, { min: detachMinMs, max: detachMaxMs });
+  if (!chance(region.draws.delays, detachStuckOdds))
+    return drawBetween(region.draws.delays, { min: detachMinMs, max: detachMaxMs });
+  region.struck('detachStuckOdds');
+  return detachStuckMs;
 }

@@ -22,6 +22,7 @@ export function drawMoment(region: Region, random: Random, leastMs = 0): Moment 
   const now = region.clock.now();
   const ageMax = Math.min(staleMs, STALENESS_MAX_MS);
   if (ageMax === 0 || !chance(random, staleOdds)) return () => now - leastMs;
+  region.struck('staleOdds');
   const age = Math.max(leastMs, randomInt(random, ageMax + 1));
   return stalePerObject ? () => now - Math.max(leastMs, randomInt(random, ageMax + 1)) : () => now - age;
 }

@@ -10,7 +10,12 @@ import { attachEni, freeDeviceIndex, removeAttachment } from './attachment-opera
 import { deviceIndexZero, eniNotFound, subnetNotFound } from './ec2-errors.ts';
 import type { Ec2Fault, Ec2Faults } from './ec2-fault.ts';
 import { assignAddresses, createEni, removeEni, setEniGroups, unassignAddresses } from './eni-operations.ts';
-import { type LaunchRequest, launchInstance, terminateInstance } from './instance-operations.ts';
+import {
+  type LaunchRequest,
+  launchInstance,
+  setInstancePower,
+  terminateInstance,
+} from './instance-operations.ts';
 import {
   createSecurityGroup,
   createSubnet,
@@ -56,6 +61,8 @@ export interface Ec2Admin {
   setInstanceLimits(limits: readonly InstanceLimits[]): void;
   launchInstance(request: LaunchRequest): Ec2Result<Ec2Instance>;
   terminateInstance(instanceId: InstanceId): Ec2Result<void>;
+  /** Stops or starts the instance, which is neither terminated nor about to be. */
+  setInstancePower(instanceId: InstanceId, isOn: boolean): Ec2Result<void>;
   /** An ENI of somebody else: a load balancer's, or a person's. */
   createForeignEni(request: ForeignEni): Ec2Result<Ec2Eni>;
   /** A person pulls the ENI off by force, at once. */
@@ -101,6 +108,7 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
     },
     launchInstance: (request) => byPerson(() => launchInstance(region, request)),
     terminateInstance: (instanceId) => byPerson(() => terminateInstance(region, instanceId)),
+    setInstancePower: (instanceId, isOn) => byPerson(() => setInstancePower(region, instanceId, isOn)),
     createForeignEni: (request) => byPerson(() => createForeignEni(region, request)),
     detachEni: (eniId) => byPerson(() => forceDetach(region, eniId)),
     deleteEni: (eniId) =>

@@ -4,7 +4,7 @@ import type { InstanceId, SecurityGroupId, SubnetId } from '../../domain/ids.ts'
 import { ok, type Result } from '../../domain/result.ts';
 import type { Ec2Failure, Ec2Instance } from '../../ports/ec2.ts';
 import { putAttachment, removeAttachment } from './attachment-operations.ts';
-import { alreadyThere, badValue, instanceNotFound } from './ec2-errors.ts';
+import { alreadyThere, badValue, instanceNotFound, instanceNotUsable } from './ec2-errors.ts';
 import { createEni, removeEni } from './eni-operations.ts';
 import { attachedEnis, newId, type Region } from './region.ts';
 
@@ -75,6 +75,17 @@ export function terminateInstance(region: Region, instanceId: InstanceId): Ec2Re
   region.clock.timer(region.profile().terminateMs, `terminated:${instanceId}`, () =>
     completeTermination(region, instanceId),
   );
+  return ok(undefined);
+}
+
+/** StopInstances and StartInstances for one instance, done at once: its ENIs stay attached. */
+export function setInstancePower(region: Region, instanceId: InstanceId, isOn: boolean): Ec2Result<void> {
+  const instance = region.instances.get(instanceId);
+  if (instance === undefined) return instanceNotFound(instanceId);
+  if (instance.state !== 'running' && instance.state !== 'stopped') {
+    return instanceNotUsable(instanceId, instance.state);
+  }
+  putInstance(region, { ...instance, state: isOn ? 'running' : 'stopped' });
   return ok(undefined);
 }
 

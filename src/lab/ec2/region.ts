@@ -56,6 +56,8 @@ export interface RememberedCreate {
 export interface Region {
   readonly clock: Clock;
   readonly profile: () => Ec2Profile;
+  /** Told of each fault, by the profile's field, when it strikes. */
+  readonly struck: (fault: keyof Ec2Profile) => void;
   /** One stream per purpose, so that one more draw in one place shifts nothing elsewhere. */
   readonly draws: { readonly ids: Random; readonly addresses: Random; readonly delays: Random };
   readonly vpcs: VersionedMap<VpcId, SimVpc>;
@@ -89,9 +91,10 @@ export interface RegionOptions {
   readonly clock: Clock;
   readonly draws: Region['draws'];
   readonly profile: () => Ec2Profile;
+  readonly struck: Region['struck'];
 }
 
-export function createRegion({ clock, draws, profile }: RegionOptions): Region {
+export function createRegion({ clock, draws, profile, struck }: RegionOptions): Region {
   const versioned = <K, V>(): VersionedMap<K, V> =>
     createVersionedMap<K, V>({ now: () => clock.now(), historyMs: STALENESS_MAX_MS });
   const listeners = new Set<(change: Ec2Change) => void>();
@@ -99,6 +102,7 @@ export function createRegion({ clock, draws, profile }: RegionOptions): Region {
   return {
     clock,
     profile,
+    struck,
     draws,
     vpcs: versioned(),
     subnets: versioned(),

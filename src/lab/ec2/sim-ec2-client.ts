@@ -112,7 +112,9 @@ function writerOf({ api, region, random, caller }: ClientContext): Ec2Writer {
       const { notFoundMs, notFoundOdds } = region.profile();
       const createdAt = region.createdAt.get(eniId);
       const isYoung = createdAt !== undefined && region.clock.now() - createdAt < notFoundMs;
-      return isYoung && chance(random, notFoundOdds) ? eniNotFound(eniId) : effect();
+      if (!isYoung || !chance(random, notFoundOdds)) return effect();
+      region.struck('notFoundOdds');
+      return eniNotFound(eniId);
     };
   return {
     createNetworkInterface: (request) =>

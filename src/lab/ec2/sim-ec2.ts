@@ -21,6 +21,8 @@ export interface SimEc2Options {
   readonly random: Random;
   /** The profile in force now; it may change while the world runs. */
   readonly profile: () => Ec2Profile;
+  /** Told of each fault, by the profile's field, when it strikes. */
+  readonly onFault?: (fault: keyof Ec2Profile) => void;
 }
 
 export interface SimEc2ClientOptions {
@@ -43,11 +45,12 @@ export interface SimEc2 {
   onAttachment(notify: (change: AttachmentChange) => void): Subscription;
 }
 
-export function createSimEc2({ clock, random, profile }: SimEc2Options): SimEc2 {
+export function createSimEc2({ clock, random, profile, onFault }: SimEc2Options): SimEc2 {
   const root = seededRandom(random.uint32());
   const region = createRegion({
     clock,
     profile,
+    struck: onFault ?? (() => {}),
     draws: { ids: root.fork('ids'), addresses: root.fork('addresses'), delays: root.fork('delays') },
   });
   const buckets = createTokenBuckets(() => clock.now());

@@ -23,6 +23,15 @@ export interface NodeProfile {
   readonly stackErrorOdds: number;
   /** From `attached` in EC2 to the link in the guest, at most. */
   readonly linkLateMaxMs: number;
+  /** Odds, per call of a controller that changes something, that it crashes before the answer. */
+  readonly controllerCrashInCallOdds: number;
+  /** How far the clock of a new process is off, to either side, at most: clocks are set between two lives. */
+  readonly controllerClockSkewMaxMs: number;
+  readonly agentClockSkewMaxMs: number;
+  /** Odds, per reboot, that the disk with the journal is a new one. */
+  readonly journalLostOdds: number;
+  /** Per node. */
+  readonly collectionsPerHour: number;
 }
 
 /** What people and other tools do to the account, in occurrences per hour of the whole world. */
@@ -35,6 +44,33 @@ export interface PersonProfile {
   readonly tokenSpreesPerHour: number;
   /** An ENI of somebody else appears on an instance, and goes again. */
   readonly foreignEnisPerHour: number;
+  /** An address of one of our ENIs is unassigned. */
+  readonly unassignmentsPerHour: number;
+  /** One of our ENIs is pulled off by force, and in half of the cases deleted. */
+  readonly eniRemovalsPerHour: number;
+  /** An instance is terminated; another one joins the cluster in its place. */
+  readonly terminationsPerHour: number;
+  /** An instance is stopped, and started again a while later. */
+  readonly stopsPerHour: number;
+}
+
+/** What the users of the cluster do beside starting and ending pods: odds per deed. */
+export interface WorkloadProfile {
+  readonly annotationOdds: number;
+  readonly labelOdds: number;
+  /** The annotation changes many times within a second or two. */
+  readonly flapOdds: number;
+  readonly eniConfigToggleOdds: number;
+  readonly eniConfigChangeOdds: number;
+  readonly eniConfigRenameOdds: number;
+  readonly burstOdds: number;
+  readonly massDeletionOdds: number;
+  /** Of deletions: the object goes at once, kubelet cleans up behind it. */
+  readonly forcedDeletionOdds: number;
+  /** Of deletions. */
+  readonly recreationOdds: number;
+  /** Of deletions. */
+  readonly completionOdds: number;
 }
 
 export interface KernelProfile {
@@ -47,6 +83,7 @@ export interface FaultProfile {
   readonly cluster: ClusterProfile;
   readonly node: NodeProfile;
   readonly person: PersonProfile;
+  readonly workload: WorkloadProfile;
   readonly kernel: KernelProfile;
 }
 
@@ -64,12 +101,34 @@ export const calm: FaultProfile = {
     missingDelOdds: 0,
     stackErrorOdds: 0,
     linkLateMaxMs: 500,
+    controllerCrashInCallOdds: 0,
+    controllerClockSkewMaxMs: 0,
+    agentClockSkewMaxMs: 0,
+    journalLostOdds: 0,
+    collectionsPerHour: 0,
   },
   person: {
     subnetFillingsPerHour: 0,
     permissionLossesPerHour: 0,
     tokenSpreesPerHour: 0,
     foreignEnisPerHour: 0,
+    unassignmentsPerHour: 0,
+    eniRemovalsPerHour: 0,
+    terminationsPerHour: 0,
+    stopsPerHour: 0,
+  },
+  workload: {
+    annotationOdds: 0,
+    labelOdds: 0,
+    flapOdds: 0,
+    eniConfigToggleOdds: 0,
+    eniConfigChangeOdds: 0,
+    eniConfigRenameOdds: 0,
+    burstOdds: 0,
+    massDeletionOdds: 0,
+    forcedDeletionOdds: 0,
+    recreationOdds: 0,
+    completionOdds: 0,
   },
   kernel: { randomTies: false },
 };

@@ -8,7 +8,8 @@ import { createSimEc2 } from '../ec2/sim-ec2.ts';
 import { createKernel } from '../kernel/kernel.ts';
 import { seededRandom } from '../kernel/seeded-random.ts';
 import { calm, createFaultDial, demo, type FaultProfile } from './fault-profile.ts';
-import { describeFaults, drawProfile, FAULT_ROWS, faultName, withoutFault } from './fault-rows.ts';
+import { describeFaults, drawProfile, parseFaults, withoutFault } from './fault-rows.ts';
+import { FAULT_ROWS, faultName } from './fault-table.ts';
 import { startMischief } from './mischief.ts';
 
 const drain = (): Promise<void> => macrotask();
@@ -51,6 +52,15 @@ describe('fault profiles', () => {
     const profile = drawProfile(seededRandom(11));
     assert.notDeepEqual(profile, calm);
     assert.deepEqual(FAULT_ROWS.map(faultName).reduce(withoutFault, profile), calm);
+  });
+
+  test('a profile survives being written down and read; what is no fault, or has no value, is refused', () => {
+    const profile = drawProfile(seededRandom(11));
+    assert.deepEqual(parseFaults(describeFaults(profile)), { ok: true, value: profile });
+    assert.deepEqual(parseFaults([]), { ok: true, value: calm });
+    for (const text of ['ec2.typoOdds=1', 'ec2.staleOdds', 'ec2.staleOdds=often', 'ec2.stalePerObject=1']) {
+      assert.equal(parseFaults([text]).ok, false, text);
+    }
   });
 
   test('the dial changes what the worlds read', () => {

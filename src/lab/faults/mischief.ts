@@ -1,7 +1,9 @@
 // What people and other tools do to the account while a run lasts: the `person` rows of the fault table.
 
+import { OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Subscription } from '../../ports/cluster.ts';
+import type { Ec2Eni } from '../../ports/ec2.ts';
 import type { Random } from '../../ports/random.ts';
 import type { SimEc2 } from '../ec2/sim-ec2.ts';
 import type { Ec2Action } from '../ec2/token-bucket.ts';
@@ -16,6 +18,7 @@ export interface MischiefOptions {
   readonly ec2: SimEc2;
   /** The profile in force now: with a calm one nothing new happens, and what was done ends in its time. */
   readonly profile: () => PersonProfile;
+  readonly onFault?: (fault: keyof PersonProfile) => void;
 }
 
 const TICK_MS = 1000;
@@ -35,7 +38,7 @@ const DENIABLE_ACTIONS: readonly Ec2Action[] = [
 ];
 
 /** Goes on until closed. Closing undoes nothing that is still on. */
-export function startMischief({ clock, random, ec2, profile }: MischiefOptions): Subscription {
+export function startMischief({ clock, random, ec2, profile, onFault }: MischiefOptions): Subscription {
   const draws = seededRandom(random.uint32());
   let isClosed = false;
   const afterLife = (label: string, end: () => void): void => {
@@ -46,11 +49,15 @@ export function startMischief({ clock, random, ec2, profile }: MischiefOptions):
     { rate: 'permissionLossesPerHour', run: () => denyAction(ec2, draws, afterLife) },
     { rate: 'tokenSpreesPerHour', run: () => ec2.admin.spendTokens(pick(draws, DENIABLE_ACTIONS), 100) },
     { rate: 'foreignEnisPerHour', run: () => plugForeignEni(ec2, draws, afterLife) },
+    { rate: 'unassignmentsPerHour', run: () => unassignOne(ec2, draws) },
+    { rate: 'eniRemovalsPerHour', run: () => removeEni(ec2, draws) },
   ];
   const tick = (): void => {
     if (isClosed) return;
     for (const { rate, run } of deeds) {
-      if (chance(draws, profile()[rate] / TICKS_PER_HOUR)) run();
+      if (!chance(draws, profile()[rate] / TICKS_PER_HOUR)) continue;
+      onFault?.(rate);
+      run();
     }
     clock.timer(TICK_MS, 'tick', tick);
   };
@@ -92,4 +99,23 @@ function plugForeignEni(ec2: SimEc2, draws: Random, afterLife: AfterLife): void 
   afterLife('foreign-eni-deleted', () => {
     ec2.admin.deleteEni(made.value.eniId);
   });
+}
+
+/** ENIs that the product has made, and that hold addresses for pods. */
+const podEnis = (ec2: SimEc2): readonly Ec2Eni[] =>
+  ec2.truth.enis().filter((eni) => eni.tags[OWNER_TAG] !== undefined && eni.addresses.length > 0);
+
+function unassignOne(ec2: SimEc2, draws: Random): void {
+  const enis = podEnis(ec2);
+  if (enis.length === 0) return;
+  const { eniId, addresses } = pick(draws, enis);
+  ec2.admin.unassignAddresses(eniId, [pick(draws, addresses)]);
+}
+
+function removeEni(ec2: SimEc2, draws: Random): void {
+  const enis = podEnis(ec2).filter(({ attachment }) => attachment?.status === 'attached');
+  if (enis.length === 0) return;
+  const { eniId } = pick(draws, enis);
+  if (chance(draws, 0.5)) ec2.admin.detachEni(eniId);
+  else ec2.admin.deleteEni(eniId);
 }

@@ -46,6 +46,8 @@ export interface Kernel {
   guard<T>(owner: string, promise: Promise<T>, label?: string): Promise<T>;
   /** The current incarnation itself. */
   incarnation(owner: string): Incarnation;
+  /** The clock of the next and all later incarnations of `owner` is off by `ms`: somebody has set it between two lives. */
+  skew(owner: string, ms: number): void;
   /** Crash: pending timers and sleeps are dropped and guarded promises never settle. `clock(owner)` then starts a new life. */
   kill(owner: string): void;
   run(request: RunRequest): Promise<RunEnd>;
@@ -105,6 +107,7 @@ export function createKernel(options: KernelOptions): Kernel {
   const timeline: Timeline = { now: startAt, eventCount: 0, heap: createEventHeap(), trace: createTrace() };
   // owner -> its current life
   const incarnations = new Map<string, Incarnation>();
+  const skews = new Map<string, number>(); // owner -> ms
   let sequence = 0;
 
   const schedule: IncarnationContext['schedule'] = ({ owner, ms, label, run }) => {
@@ -124,7 +127,8 @@ export function createKernel(options: KernelOptions): Kernel {
   const incarnation = (owner: string): Incarnation => {
     let current = incarnations.get(owner);
     if (current === undefined) {
-      current = createIncarnation({ owner, now: () => timeline.now, schedule });
+      const skewMs = skews.get(owner) ?? 0;
+      current = createIncarnation({ owner, now: () => timeline.now + skewMs, schedule });
       incarnations.set(owner, current);
     }
     return current;
@@ -136,6 +140,9 @@ export function createKernel(options: KernelOptions): Kernel {
     clock: (owner) => incarnation(owner).clock,
     guard: (owner, promise, label = 'call') => incarnation(owner).guard(promise, `${owner}/${label}`),
     incarnation,
+    skew: (owner, ms) => {
+      skews.set(owner, ms);
+    },
     kill: (owner) => {
       incarnations.get(owner)?.kill();
       incarnations.delete(owner);

@@ -1,7 +1,7 @@
-// The controller of a seeded run, and the crashes of controller and agents.
+// The controllers of a seeded run: one after the other, each of which may die at any moment.
 
 import { type ControllerSettings, parseControllerSettings } from '../../../controller/controller-settings.ts';
-import { type Controller, startController } from '../../../controller/start-controller.ts';
+import { startController } from '../../../controller/start-controller.ts';
 import { assert } from '../../../domain/result.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
@@ -9,80 +9,106 @@ import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import type { FaultDial } from '../../faults/fault-profile.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { SimNode } from './sim-node.ts';
+import { type MortalClient, mortalClient, overheard } from './sim-client.ts';
 
 /** Actors of EC2 changes whose name begins with this are controllers under test. */
 export const CONTROLLER = 'controller';
 export const COOLDOWN_SECONDS = 10;
+export const WARM_IP_TARGET = 1;
 
-interface ControllerParts {
+export interface ControllerParts {
   readonly kernel: Kernel;
   readonly ec2: SimEc2;
   readonly cluster: SimCluster;
+  readonly dial: FaultDial;
   readonly log: Log;
+  readonly tell: (text: string) => void;
+  /** Told of each fault, as `world.field`, when it strikes. */
+  readonly struck: (fault: string) => void;
 }
 
-/** A controller that can be killed at any moment; the next one knows nothing but what Kubernetes and EC2 say. */
-export function startControllers({ kernel, ec2, cluster, log }: ControllerParts): { crash(): void } {
+const RESTART_MS = { min: 100, max: 10_000 };
+/** About as long as a call takes: way there, effect, way back. */
+const CALL_MS = { min: 0, max: 500 };
+const TICK_MS = 1_000;
+const TICKS_PER_HOUR = 3600;
+
+/** Starts the first controller. The next one knows nothing but what Kubernetes and EC2 say. */
+export function startControllers(parts: ControllerParts): void {
+  const { kernel, ec2, cluster, dial, log, tell, struck } = parts;
   const random = kernel.random.fork('controllers');
-  let lives = 0;
-  let current: Controller | undefined;
-  const start = (): void => {
-    lives += 1;
-    const clock = kernel.clock(CONTROLLER);
-    current = startController({
-      cluster: cluster.client({ clock }),
-      ec2: ec2.client({ name: `${CONTROLLER}-${lives}`, clock }),
-      clock,
-      random: random.fork(`life-${lives}`),
-      log,
-      settings: simSettings(),
+  const world = kernel.clock('world');
+  const settings = simSettings();
+  let lifeCount = 0;
+  let connection: MortalClient | undefined;
+
+  const crash = (life: number): void => {
+    if (connection === undefined || life !== lifeCount) return;
+    tell(`controller-${life} dies`);
+    connection.end();
+    connection = undefined;
+    kernel.kill(CONTROLLER);
+    world.timer(drawBetween(random, RESTART_MS), 'controller restart', start);
+  };
+  /** A call that changes something begins: now, or before its answer, the process may die. */
+  const fragile = (life: number) => (): void => {
+    if (!chance(random, dial.profile().node.controllerCrashInCallOdds)) return;
+    world.timer(drawBetween(random, CALL_MS), 'crash in a call', () => {
+      struck('node.controllerCrashInCallOdds');
+      crash(life);
     });
   };
-  start();
-  return {
-    crash: () => {
-      if (current === undefined) return;
-      current = undefined;
-      kernel.kill(CONTROLLER);
-      kernel
-        .clock('world')
-        .timer(drawBetween(random, { min: 100, max: 10_000 }), 'controller restart', start);
-    },
+  function start(): void {
+    lifeCount += 1;
+    const { controllerClockSkewMaxMs: skewMs } = dial.profile().node;
+    kernel.skew(CONTROLLER, drawBetween(random, { min: -skewMs, max: skewMs }));
+    if (skewMs > 0) struck('node.controllerClockSkewMaxMs');
+    const clock = kernel.clock(CONTROLLER);
+    connection = mortalClient(cluster.client({ clock }));
+    startController({
+      cluster: overheard(
+        connection.client,
+        ['createNodeNetwork', 'updateNodeNetworkSpec', 'updateNodeNetworkStatus', 'updateEniConfigStatus'],
+        fragile(lifeCount),
+      ),
+      ec2: overheard(
+        ec2.client({ name: `${CONTROLLER}-${lifeCount}`, clock }),
+        [
+          'createNetworkInterface',
+          'attachNetworkInterface',
+          'setDeleteOnTermination',
+          'assignPrivateIpAddresses',
+          'unassignPrivateIpAddresses',
+          'detachNetworkInterface',
+          'deleteNetworkInterface',
+        ],
+        fragile(lifeCount),
+      ),
+      clock,
+      random: random.fork(`life-${lifeCount}`),
+      log,
+      settings,
+    });
+    tell(`controller-${lifeCount} starts`);
+  }
+  const tick = (): void => {
+    if (chance(random, dial.profile().node.controllerCrashesPerHour / TICKS_PER_HOUR)) {
+      struck('node.controllerCrashesPerHour');
+      crash(lifeCount);
+    }
+    world.timer(TICK_MS + drawBetween(random, { min: -400, max: 400 }), 'controller tick', tick);
   };
+  start();
+  world.timer(TICK_MS, 'controller tick', tick);
 }
 
 function simSettings(): ControllerSettings {
   const parsed = parseControllerSettings({
     CLUSTER_NAME: 'sim',
     AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
-    WARM_IP_TARGET: '1',
+    WARM_IP_TARGET: String(WARM_IP_TARGET),
     IP_COOLDOWN_PERIOD: String(COOLDOWN_SECONDS),
   });
   assert(parsed.ok, 'the settings of the simulation are valid');
   return parsed.value;
-}
-
-interface CrashDeps {
-  readonly kernel: Kernel;
-  readonly dial: FaultDial;
-  readonly nodes: readonly SimNode[];
-  readonly controller: { crash(): void };
-}
-
-const CRASH_TICK_MS = 1_000;
-
-/** Each second, by the profile's odds, a controller or an agent dies between any two of its steps. */
-export function startCrashes({ kernel, dial, nodes, controller }: CrashDeps): void {
-  const random = kernel.random.fork('crashes');
-  const clock = kernel.clock('world');
-  const perTick = (perHour: number): number => (perHour * CRASH_TICK_MS) / 3_600_000;
-  const tick = (): void => {
-    const { controllerCrashesPerHour, agentCrashesPerHour } = dial.profile().node;
-    if (chance(random, perTick(controllerCrashesPerHour))) controller.crash();
-    for (const node of nodes) if (chance(random, perTick(agentCrashesPerHour))) node.crashAgent();
-    // Not on the full second, so that crashes fall between steps of any length.
-    clock.timer(CRASH_TICK_MS + drawBetween(random, { min: -400, max: 400 }), 'crash tick', tick);
-  };
-  clock.timer(CRASH_TICK_MS, 'crash tick', tick);
 }

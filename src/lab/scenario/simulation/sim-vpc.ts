@@ -14,7 +14,7 @@ export type Zone = (typeof ZONES)[number];
 export interface PodSubnet {
   readonly zone: Zone;
   readonly subnetId: SubnetId;
-  /** ENIConfig that names it. */
+  /** ENIConfig that names it at the start. */
   readonly eniConfig: string;
 }
 
@@ -22,12 +22,16 @@ export interface SimVpcPlan {
   readonly nodeSubnets: ReadonlyMap<Zone, SubnetId>;
   readonly podSubnets: readonly PodSubnet[];
   readonly nodesGroup: SecurityGroupId;
+  /** What the first ENIConfigs name. */
   readonly podsGroup: SecurityGroupId;
+  /** What later ones may name, too. */
+  readonly otherPodsGroup: SecurityGroupId;
 }
 
 const VPC = 'vpc-00000000' as VpcId;
 const NODES_GROUP = 'sg-0000000a' as SecurityGroupId;
 const PODS_GROUP = 'sg-0000000b' as SecurityGroupId;
+const OTHER_PODS_GROUP = 'sg-0000000c' as SecurityGroupId;
 export const INSTANCE_TYPE = 'm5.large';
 
 const LIMITS: InstanceLimits = {
@@ -54,6 +58,7 @@ export function makeSimVpc(ec2: SimEc2, cluster: SimCluster): SimVpcPlan {
   must(admin.createVpc({ vpcId: VPC, cidrs: [cidr('10.0.0.0/16')] }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'nodes', securityGroupId: NODES_GROUP }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'pods', securityGroupId: PODS_GROUP }));
+  must(admin.createSecurityGroup({ vpcId: VPC, name: 'others', securityGroupId: OTHER_PODS_GROUP }));
   const nodeSubnets = new Map<Zone, SubnetId>();
   const podSubnets: PodSubnet[] = [];
   ZONES.forEach((zone, n) => {
@@ -71,12 +76,18 @@ export function makeSimVpc(ec2: SimEc2, cluster: SimCluster): SimVpcPlan {
       podSubnets.push({ zone, subnetId, eniConfig: `${zone}${kind}` });
     }
   });
-  const plan = { nodeSubnets, podSubnets, nodesGroup: NODES_GROUP, podsGroup: PODS_GROUP };
+  const plan: SimVpcPlan = {
+    nodeSubnets,
+    podSubnets,
+    nodesGroup: NODES_GROUP,
+    podsGroup: PODS_GROUP,
+    otherPodsGroup: OTHER_PODS_GROUP,
+  };
   for (const subnet of podSubnets) applyEniConfig(cluster, plan, subnet);
   return plan;
 }
 
-/** Creates the ENIConfig of a pod subnet, or puts it back. */
+/** Creates the ENIConfig of a pod subnet as it is at the start. */
 export function applyEniConfig(cluster: SimCluster, plan: SimVpcPlan, subnet: PodSubnet): void {
   const { eniConfig: name, subnetId } = subnet;
   const securityGroupIds = [plan.podsGroup];

@@ -1,21 +1,14 @@
-// What people and controllers of workloads do in a seeded run: pods come and go, annotations and ENIConfigs change.
+// What the users of the cluster do in a seeded run: pods come and go, annotations, labels and ENIConfigs change.
 
 import { ALLOW_IMDS_ANNOTATION } from '../../../domain/datapath/imds-permission.ts';
 import { type NodeName, type PodKey, podKey } from '../../../domain/ids.ts';
-import type { Clock } from '../../../ports/clock.ts';
-import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import type { WorkloadProfile } from '../../faults/fault-profile.ts';
 import { chance, drawBetween, pick } from '../../kernel/draw.ts';
-import type { SeededRandom } from '../../kernel/seeded-random.ts';
-import type { ChoiceModel } from './sim-choice.ts';
-import { applyEniConfig, type SimVpcPlan } from './sim-vpc.ts';
+import { type ConfigDeps, configDeeds } from './sim-config-deeds.ts';
 
-export interface WorkloadDeps {
-  readonly clock: Clock;
-  readonly random: SeededRandom;
-  readonly cluster: SimCluster;
-  readonly vpc: SimVpcPlan;
-  readonly choices: ChoiceModel;
-  readonly nodes: readonly NodeName[];
+export interface WorkloadDeps extends ConfigDeps {
+  readonly profile: () => WorkloadProfile;
+  readonly struck: (fault: keyof WorkloadProfile) => void;
 }
 
 export interface Workload {
@@ -24,75 +17,104 @@ export interface Workload {
 }
 
 const PAUSE_MS = { min: 200, max: 8_000 };
+const END_PODS_ODDS = 0.45;
 /** Pods on all nodes together, per node: above what the subnets hold, below what would drown the run. */
 const PODS_PER_NODE_MAX = 14;
-/** One pod in so many may reach instance metadata. */
-const IMDS_EVERY = 4;
-const ANNOTATION = 'k8s.amazonaws.com/eniConfig';
+/** Pods that may reach instance metadata. */
+const IMDS_ODDS = 0.25;
+const NAMESPACE = 'default';
+const BURST = { min: 3, max: 12 };
 
-/** Starts to draw deeds until frozen. */
+type Deed = readonly [fault: keyof WorkloadProfile | undefined, odds: number, run: () => void];
+
+/** Draws deeds until frozen. */
 export function startWorkload(deps: WorkloadDeps): Workload {
-  const { clock, random, cluster } = deps;
+  const { clock, random } = deps;
   let frozen = false;
-  let podNumber = 0;
-  const removedConfigs = new Set<string>();
-
-  const podKeys = (): PodKey[] => cluster.admin.list('Pod').map((pod) => pod.key);
-  const startPods = (): void => {
-    const count = chance(random, 0.15) ? drawBetween(random, { min: 3, max: 10 }) : 1;
-    const node = pick(random, deps.nodes);
-    for (let n = 0; n < count && podKeys().length < PODS_PER_NODE_MAX * deps.nodes.length; n += 1) {
-      podNumber += 1;
-      const name = `p${podNumber}`;
-      const annotations = podNumber % IMDS_EVERY === 0 ? { [ALLOW_IMDS_ANNOTATION]: 'true' } : {};
-      cluster.admin.applyPod({ namespace: 'default', name, annotations });
-      cluster.admin.bindPod(podKey('default', name), node);
-    }
-  };
-  const endPods = (): void => {
-    const keys = podKeys();
-    const count = chance(random, 0.1) ? keys.length : 1;
-    for (let n = 0; n < count && keys.length > 0; n += 1) {
-      const key = pick(random, keys);
-      keys.splice(keys.indexOf(key), 1);
-      cluster.admin.startPodDeletion(key);
-    }
-  };
-  const annotate = (): void => {
-    const node = pick(random, deps.nodes);
-    const names = [...deps.vpc.podSubnets.map((one) => one.eniConfig), 'missing', undefined, undefined];
-    const name = pick(random, names);
-    cluster.admin.setAnnotation({ kind: 'Node', name: node }, ANNOTATION, name);
-    deps.choices.annotate(node, name);
-  };
-  const toggleEniConfig = (): void => {
-    const subnet = pick(random, deps.vpc.podSubnets);
-    const exists = !removedConfigs.delete(subnet.eniConfig);
-    if (exists) {
-      removedConfigs.add(subnet.eniConfig);
-      cluster.admin.deleteEniConfig(subnet.eniConfig);
-    } else applyEniConfig(cluster, deps.vpc, subnet);
-    deps.choices.setEniConfig(subnet.eniConfig, !exists);
-  };
-  const deeds: readonly { readonly odds: number; readonly run: () => void }[] = [
-    { odds: 0.05, run: annotate },
-    { odds: 0.02, run: toggleEniConfig },
-    { odds: 0.45, run: endPods },
-    { odds: 1, run: startPods },
-  ];
+  const pods = podDeeds(deps);
+  const configs = configDeeds(deps);
   const act = (): void => {
     if (frozen) return;
-    for (const deed of deeds) {
-      if (!chance(random, deed.odds)) continue;
-      deed.run();
-      break;
-    }
+    const odds = deps.profile();
+    const deeds: readonly Deed[] = [
+      ['annotationOdds', odds.annotationOdds, configs.annotate],
+      ['labelOdds', odds.labelOdds, configs.label],
+      ['flapOdds', odds.flapOdds, configs.flap],
+      ['eniConfigToggleOdds', odds.eniConfigToggleOdds, configs.toggle],
+      ['eniConfigChangeOdds', odds.eniConfigChangeOdds, configs.change],
+      ['eniConfigRenameOdds', odds.eniConfigRenameOdds, configs.rename],
+      ['massDeletionOdds', odds.massDeletionOdds, pods.endAll],
+      [undefined, END_PODS_ODDS, pods.endOne],
+      [undefined, 1, pods.start],
+    ];
+    const [fault, , run] = deeds.find(([, each]) => chance(random, each)) ?? [];
+    if (fault !== undefined) deps.struck(fault);
+    run?.();
     clock.timer(drawBetween(random, PAUSE_MS), 'deed', act);
   };
   clock.timer(drawBetween(random, PAUSE_MS), 'deed', act);
   return {
     freeze: () => {
       frozen = true;
+    },
+  };
+}
+
+interface PodDeeds {
+  start(): void;
+  endOne(): void;
+  endAll(): void;
+}
+
+function podDeeds({ random, cluster, profile, tell, struck }: WorkloadDeps): PodDeeds {
+  let podNumber = 0;
+  const { admin } = cluster;
+  const nodeNames = (): NodeName[] => admin.list('Node').map((node) => node.name);
+  const keys = (): PodKey[] => admin.list('Pod').flatMap((pod) => (pod.finished ? [] : [pod.key]));
+  const make = (name: string, node: NodeName): void => {
+    const annotations = chance(random, IMDS_ODDS) ? { [ALLOW_IMDS_ANNOTATION]: 'true' } : {};
+    admin.applyPod({ namespace: NAMESPACE, name, annotations });
+    admin.bindPod(podKey(NAMESPACE, name), node);
+    tell(`pod ${name} is bound to ${node}`);
+  };
+  const end = (key: PodKey): void => {
+    const { forcedDeletionOdds, recreationOdds, completionOdds } = profile();
+    const name = key.slice(NAMESPACE.length + 1);
+    if (chance(random, completionOdds)) {
+      struck('completionOdds');
+      admin.finishPod(key);
+      tell(`pod ${name} completes`);
+      return;
+    }
+    const comesAgain = chance(random, recreationOdds);
+    const isForced = !comesAgain && chance(random, forcedDeletionOdds);
+    if (comesAgain) struck('recreationOdds');
+    if (isForced) struck('forcedDeletionOdds');
+    if (comesAgain || isForced) admin.deletePod(key);
+    else admin.startPodDeletion(key);
+    tell(`pod ${name} is deleted${comesAgain ? ', and made again' : ''}`);
+    const nodes = nodeNames();
+    if (comesAgain && nodes.length > 0) make(name, pick(random, nodes));
+  };
+  return {
+    start: () => {
+      const nodes = nodeNames();
+      if (nodes.length === 0) return;
+      const isBurst = chance(random, profile().burstOdds);
+      if (isBurst) struck('burstOdds');
+      const count = isBurst ? drawBetween(random, BURST) : 1;
+      const node = pick(random, nodes);
+      for (let n = 0; n < count && keys().length < PODS_PER_NODE_MAX * nodes.length; n += 1) {
+        podNumber += 1;
+        make(`p${podNumber}`, node);
+      }
+    },
+    endOne: () => {
+      const now = keys();
+      if (now.length > 0) end(pick(random, now));
+    },
+    endAll: () => {
+      for (const key of keys()) end(key);
     },
   };
 }

@@ -1,0 +1,40 @@
+// Runs seeds here, or in threads beside this one.
+
+import { availableParallelism } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { SimulationMachine } from '../cli/context.ts';
+import { type RunPlan, type SimulationResult, simulate } from '../lab/scenario/simulation/simulate.ts';
+
+const WORKER = new URL('simulation-worker.ts', import.meta.url);
+
+export const simulationMachine: SimulationMachine = {
+  nowMs: () => performance.now(),
+  coreCount: availableParallelism(),
+  runOne: (plan, onLog) =>
+    simulate({ ...plan, drain: () => setImmediate(), ...(onLog === undefined ? {} : { onLog }) }),
+  runMany: async (plans, { workerCount, onResult }) => {
+    const waiting = plans.toReversed();
+    const count = Math.min(workerCount, plans.length);
+    await Promise.all(Array.from({ length: count }, () => work(waiting, onResult)));
+  },
+};
+
+/** One thread, which runs plan after plan until none waits. */
+function work(waiting: RunPlan[], onResult: (result: SimulationResult) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(WORKER);
+    const next = (): void => {
+      const plan = waiting.pop();
+      if (plan === undefined) void worker.terminate().then(() => resolve());
+      else worker.postMessage(plan, []);
+    };
+    worker.on('message', (result: SimulationResult) => {
+      onResult(result);
+      next();
+    });
+    worker.once('error', reject);
+    next();
+  });
+}

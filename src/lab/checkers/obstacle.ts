@@ -1,0 +1,48 @@
+// Why a node cannot get one more address, proven from the world and not from anybody's view of it.
+
+import type { Ip } from '../../domain/address/ip.ts';
+import type { NodeName } from '../../domain/ids.ts';
+import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
+import type { WorldTruth } from './checker.ts';
+import type { Place } from './selection-checker.ts';
+
+export type Obstacle =
+  | 'its ENIConfig is wrong'
+  | 'its instance is gone'
+  | 'its instance is full'
+  | 'the subnet is full';
+
+/** Addresses that live pods of the node have. */
+export const addressesHeldOn = (world: WorldTruth, node: NodeName): ReadonlySet<Ip> =>
+  new Set([...world.live.values()].filter((one) => one.node === node).map((one) => one.address));
+
+/** Undefined: nothing stands in the way. `place`: where the node should get ENIs; undefined: nowhere. */
+export function obstacleOf(
+  world: WorldTruth,
+  node: NodeName,
+  place: Place | undefined,
+): Obstacle | undefined {
+  if (place === undefined) return 'its ENIConfig is wrong';
+  const { subnetId } = place;
+  const instanceId = world.instanceOf(node);
+  const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
+  const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
+  if (instance?.state !== 'running' || limits === undefined) return 'its instance is gone';
+  const attached = world.ec2.enisOf(instance.instanceId);
+  const groups = [...place.securityGroupIds].sort().join();
+  const usable = attached.filter(
+    (eni) =>
+      eni.subnetId === subnetId &&
+      [...eni.securityGroupIds].sort().join() === groups &&
+      eni.tags[OWNER_TAG] !== undefined &&
+      eni.tags[ENI_CONFIG_TAG] === place.name &&
+      eni.attachment?.deviceIndex !== 0,
+  );
+  const hasSlot = usable.some((eni) => 1 + eni.addresses.length < limits.ipv4PerEniMax);
+  const held = addressesHeldOn(world, node);
+  if (usable.some((eni) => eni.addresses.some((ip) => !held.has(ip)))) return undefined;
+  const free = world.ec2.subnet(subnetId)?.freeAddressCount ?? 0;
+  const canAttach = attached.length < limits.eniMax;
+  if (!hasSlot && !canAttach) return 'its instance is full';
+  return free < (hasSlot ? 1 : 2) ? 'the subnet is full' : undefined;
+}

@@ -1,0 +1,121 @@
+// LV-2 at rest: warm pools are at their target, journal, spec and EC2 agree, and nobody works in a circle.
+
+import type { NodeName } from '../../domain/ids.ts';
+import { ledgerFrom } from '../../domain/ipam/apply-record.ts';
+import type { JournalRecord } from '../../domain/ipam/ledger.ts';
+import { OWNER_TAG } from '../../domain/ipam/tags.ts';
+import type { Checker, WorldTruth } from './checker.ts';
+import { addressesHeldOn, obstacleOf } from './obstacle.ts';
+import type { Place } from './selection-checker.ts';
+
+/** Calls since the start of the run. */
+export interface CallCounts {
+  readonly ec2: number;
+  readonly api: number;
+}
+
+export interface RestSources {
+  readonly world: WorldTruth;
+  readonly placeOf: (node: NodeName) => Place | undefined;
+  /** What is durable of the agent's journal; undefined for a node that is gone. */
+  readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
+  readonly counts: () => CallCounts;
+  readonly warmIpTarget: number;
+}
+
+export interface RestChecker extends Checker {
+  startQuiet(): void;
+}
+
+/** A resync every 30 s describes six kinds of things, one page each. */
+const RESYNC_CALLS_PER_HOUR = 120 * 6;
+/** A subnet that somebody waits for is read every 5 s. */
+const POLL_CALLS_PER_HOUR = 720;
+/** Nothing is to be asked of the API server at rest; room for a watch that lists anew. */
+const API_CALLS_PER_HOUR = 120;
+const HOUR_MS = 3_600_000;
+
+export function createRestChecker(sources: RestSources): RestChecker {
+  const { world, counts, placeOf } = sources;
+  let quiet: (CallCounts & { readonly at: number }) | undefined;
+  return {
+    startQuiet: () => {
+      quiet = { ...counts(), at: world.now() };
+    },
+    atRest: () => {
+      for (const { name } of world.cluster.list('Node')) {
+        checkWarmPool(sources, name);
+        checkAgreement(sources, name);
+        if (placeOf(name) !== undefined) checkNothingPending(world, name);
+      }
+      if (quiet === undefined) return;
+      const hours = (world.now() - quiet.at) / HOUR_MS;
+      const subnetCount = world.ec2.subnets().length;
+      const now = counts();
+      const ec2PerHour = (now.ec2 - quiet.ec2) / hours;
+      const apiPerHour = (now.api - quiet.api) / hours;
+      if (ec2PerHour > 1.2 * RESYNC_CALLS_PER_HOUR + subnetCount * POLL_CALLS_PER_HOUR)
+        world.broken('LV-2', `at rest EC2 is called ${Math.round(ec2PerHour)} times per hour`);
+      if (apiPerHour > API_CALLS_PER_HOUR)
+        world.broken('LV-2', `at rest the API server is called ${Math.round(apiPerHour)} times per hour`);
+    },
+  };
+}
+
+/** Idle addresses are as many as the warm target says, or fewer where no more can be had. */
+function checkWarmPool({ world, placeOf, warmIpTarget }: RestSources, node: NodeName): void {
+  const place = placeOf(node);
+  const instanceId = world.instanceOf(node);
+  if (place === undefined || instanceId === undefined) return;
+  const held = addressesHeldOn(world, node);
+  const idle = world.ec2
+    .enisOf(instanceId)
+    .filter((eni) => eni.tags[OWNER_TAG] !== undefined)
+    .flatMap((eni) => eni.addresses.filter((ip) => !held.has(ip)));
+  if (idle.length > warmIpTarget)
+    world.broken('LV-2', `${node} holds ${idle.length} idle addresses, its target is ${warmIpTarget}`);
+  if (idle.length < warmIpTarget && obstacleOf(world, node, place) === undefined)
+    world.broken('LV-2', `${node} holds ${idle.length} idle addresses, and nothing stands in the way`);
+}
+
+const textOf = (items: Iterable<string>): string => [...items].sort().join(' ');
+
+/** What EC2 has, what the spec grants, what the status says and what the journal holds are one and the same. */
+function checkAgreement({ world, journalOf }: RestSources, node: NodeName): void {
+  const record = world.cluster.nodeNetwork(node);
+  const instanceId = world.instanceOf(node);
+  const journal = journalOf(node);
+  if (record === undefined || instanceId === undefined || journal === undefined) return;
+  const compare = (what: string, left: Iterable<string>, right: Iterable<string>): void => {
+    if (textOf(left) !== textOf(right))
+      world.broken('LV-2', `${node}: ${what} differ: ${textOf(left)} and ${textOf(right)}`);
+  };
+  const own = world.ec2.enisOf(instanceId).filter((eni) => eni.tags[OWNER_TAG] !== undefined);
+  const granted = record.spec.enis.flatMap((eni) => eni.addresses);
+  compare(
+    'the addresses in EC2 and in the spec',
+    own.flatMap((eni) => eni.addresses),
+    granted,
+  );
+  const live = [...world.live.values()].filter((sandbox) => sandbox.node === node);
+  compare(
+    'live pods and status.used',
+    live.map(({ pod, address }) => `${pod}=${address}`),
+    record.status.used.map(({ pod, ip }) => `${pod}=${ip}`),
+  );
+  const ledger = ledgerFrom(journal);
+  compare(
+    'live sandboxes and the journal',
+    live.map(({ containerId }) => `${containerId}/eth0`),
+    ledger.allocations.keys(),
+  );
+  compare('withdrawn addresses in status and journal', record.status.withdrawn, ledger.withdrawn.keys());
+}
+
+/** A choice that is wrong freezes the node's ENIs as they are; a right one leaves nothing half given back. */
+function checkNothingPending(world: WorldTruth, node: NodeName): void {
+  const record = world.cluster.nodeNetwork(node);
+  const held = addressesHeldOn(world, node);
+  const pending = record?.spec.enis.flatMap((eni) => eni.withdrawing.filter((ip) => !held.has(ip))) ?? [];
+  if (pending.length > 0) world.broken('LV-2', `${node}: withdrawals do not end: ${pending.join(' ')}`);
+}

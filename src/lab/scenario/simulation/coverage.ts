@@ -1,0 +1,79 @@
+// Which faults met the world in which states: a fault that never fell into a withdrawal has proven nothing about it.
+
+import type { EniConfigRecord, NodeNetworkRecord } from '../../../ports/cluster.ts';
+import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import type { SimEc2 } from '../../ec2/sim-ec2.ts';
+import { FAULT_ROWS, faultName } from '../../faults/fault-table.ts';
+
+/** `fault state` -> how often the fault struck while the world was in the state. */
+export type Coverage = ReadonlyMap<string, number>;
+
+interface Facts {
+  readonly records: readonly NodeNetworkRecord[];
+  readonly eniConfigs: readonly EniConfigRecord[];
+  readonly attachments: ReadonlySet<string>;
+  readonly isSubnetFull: boolean;
+}
+
+/** What the world may be in the middle of, from the widest to the rarest. */
+const STATES: Readonly<Record<string, (facts: Facts) => boolean>> = {
+  'an intent is open': ({ records }) => records.some(({ spec }) => spec.intents.length > 0),
+  'an ENI is attaching': ({ attachments }) => attachments.has('attaching'),
+  'an ENI is detaching': ({ attachments }) => attachments.has('detaching'),
+  'an ENI is attached to nothing': ({ attachments }) => attachments.has('none'),
+  'an address is being withdrawn': ({ records }) =>
+    records.some(({ spec, status }) =>
+      spec.enis.some((eni) => eni.withdrawing.some((ip) => !status.withdrawn.includes(ip))),
+    ),
+  'an address is withdrawn': ({ records }) => records.some(({ status }) => status.withdrawn.length > 0),
+  'an address rests': ({ records }) => records.some(({ status }) => status.cooling.length > 0),
+  'an ENI is cordoned': ({ records }) => records.some(({ spec }) => spec.enis.some((eni) => eni.cordoned)),
+  'a choice is wrong': ({ records }) => records.some(({ spec }) => spec.selection.kind === 'None'),
+  'a subnet is full': ({ isSubnetFull }) => isSubnetFull,
+  'an ENIConfig is missing': ({ eniConfigs }) => eniConfigs.length < ENI_CONFIG_COUNT,
+  'a pod lives': ({ records }) => records.some(({ status }) => status.used.length > 0),
+};
+const ENI_CONFIG_COUNT = 4;
+
+/** Faults that strike at a moment; the others are sizes of these, or last the whole run. */
+const STRIKING = FAULT_ROWS.filter(
+  ({ unit, field }) => unit === 'odds' || unit === 'per hour' || field.includes('Skew'),
+).map(faultName);
+
+export interface CoverageRecorder {
+  /** The fault of that name strikes now. */
+  struck(fault: string): void;
+  counts(): Coverage;
+}
+
+export function createCoverage(ec2: SimEc2, cluster: SimCluster): CoverageRecorder {
+  const counts = new Map<string, number>();
+  const facts = (): Facts => ({
+    records: cluster.admin.list('NodeNetwork'),
+    eniConfigs: cluster.admin.list('EniConfig'),
+    attachments: new Set(ec2.truth.enis().map(({ attachment }) => attachment?.status ?? 'none')),
+    isSubnetFull: ec2.truth.subnets().some(({ freeAddressCount }) => freeAddressCount === 0),
+  });
+  return {
+    struck: (fault) => {
+      const now = facts();
+      for (const [state, holds] of Object.entries(STATES)) {
+        if (!holds(now)) continue;
+        const pair = pairOf(fault, state);
+        counts.set(pair, (counts.get(pair) ?? 0) + 1);
+      }
+    },
+    counts: () => counts,
+  };
+}
+
+const pairOf = (fault: string, state: string): string => `${fault}: ${state}`;
+
+/** Pairs of a fault and a state that never came together, in the order of the tables. */
+export const unmetPairs = (coverage: Coverage): readonly string[] =>
+  STRIKING.flatMap((fault) => Object.keys(STATES).map((state) => pairOf(fault, state))).filter(
+    (pair) => !coverage.has(pair),
+  );
+
+/** How many pairs there are. */
+export const pairCount = (): number => STRIKING.length * Object.keys(STATES).length;

@@ -1,0 +1,122 @@
+// The agent's process on a simulated node: it serves, crashes, and is started again by its DaemonSet.
+
+import { type Agent, startAgent } from '../../../agent/start-agent.ts';
+import type { NodeName } from '../../../domain/ids.ts';
+import type { JournalRecord } from '../../../domain/ipam/ledger.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { CniReply, CniRequest } from '../../../protocol/agent-socket/cni-message.ts';
+import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import type { NodeProfile } from '../../faults/fault-profile.ts';
+import { createMemoryJournal } from '../../journal/memory-journal.ts';
+import { chance, drawBetween } from '../../kernel/draw.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { MemoryKernel } from '../../linux/memory-kernel.ts';
+import { createMemoryStack } from '../../linux/memory-stack.ts';
+import { type MortalClient, mortalClient } from './sim-client.ts';
+
+export interface SimAgentDeps {
+  readonly nodeName: NodeName;
+  readonly kernel: Kernel;
+  readonly cluster: SimCluster;
+  readonly host: MemoryKernel;
+  readonly profile: () => NodeProfile;
+  readonly log: Log;
+  /** Told of each fault, as `world.field`, when it strikes. */
+  readonly struck: (fault: string) => void;
+}
+
+export interface SimAgent {
+  start(): void;
+  isUp(): boolean;
+  /** SIGKILL; it is started again after a pause. */
+  crash(): void;
+  /** The power goes. The disk may lose what was being written, and with `diskLost` everything. */
+  powerOff(diskLost: boolean): void;
+  /** Undefined: nobody answers, or the agent died meanwhile. */
+  ask(request: CniRequest): Promise<CniReply | undefined>;
+  /** What is durable of its journal. */
+  records(): readonly JournalRecord[];
+}
+
+/** How long a DaemonSet needs to start a dead agent again. */
+const RESTART_MS = { min: 200, max: 5_000 };
+const CRASH_IN_REQUEST_ODDS = 0.02;
+/** About as long as an ADD takes: journal, wiring in steps, answer. */
+const REQUEST_MS = 8;
+
+interface Life {
+  readonly agent: Promise<Agent>;
+  readonly connection: MortalClient;
+  readonly died: PromiseWithResolvers<'died'>;
+}
+
+export function createSimAgent(deps: SimAgentDeps): SimAgent {
+  const { nodeName, kernel, cluster, host, profile, log, struck } = deps;
+  const owner = `agent/${nodeName}`;
+  const random = kernel.random.fork(owner);
+  let journal = createMemoryJournal();
+  let life: Life | undefined;
+  let lifeCount = 0;
+
+  const start = (): void => {
+    lifeCount += 1;
+    const { agentClockSkewMaxMs: skewMs } = profile();
+    kernel.skew(owner, drawBetween(random, { min: -skewMs, max: skewMs }));
+    if (skewMs > 0) struck('node.agentClockSkewMaxMs');
+    const clock = kernel.clock(owner);
+    const refuse = () => {
+      if (!chance(random, profile().stackErrorOdds)) return undefined;
+      struck('node.stackErrorOdds');
+      return { step: 'simulated', errno: 'ENOBUFS', message: 'the simulated kernel is out of buffers' };
+    };
+    const connection = mortalClient(cluster.client({ clock }));
+    const agent = startAgent({
+      nodeName,
+      cluster: connection.client,
+      stack: createMemoryStack({ kernel: host, clock, delayMs: () => 1, refuse }),
+      journal: journal.open(clock),
+      clock,
+      random: random.fork(`life-${lifeCount}`),
+      log,
+    });
+    life = { agent, connection, died: Promise.withResolvers() };
+  };
+  /** False: it was dead already. */
+  const kill = (tear: boolean): boolean => {
+    if (life === undefined) return false;
+    kernel.kill(owner);
+    life.connection.end();
+    journal.crash(tear);
+    if (tear) struck('node.tornJournalOdds');
+    life.died.resolve('died');
+    life = undefined;
+    return true;
+  };
+  const crash = (): void => {
+    struck('node.agentCrashesPerHour');
+    if (!kill(chance(random, profile().tornJournalOdds))) return;
+    kernel.clock(`node/${nodeName}`).timer(drawBetween(random, RESTART_MS), 'agent restart', start);
+  };
+  return {
+    start,
+    isUp: () => life !== undefined,
+    crash,
+    powerOff: (diskLost) => {
+      kill(chance(random, profile().tornJournalOdds));
+      if (diskLost) journal = createMemoryJournal();
+    },
+    ask: async (request) => {
+      if (life === undefined) return undefined;
+      const { agent, died } = life;
+      // A request takes some milliseconds of an hour: crashes at any time would hardly ever fall between its steps.
+      if (profile().agentCrashesPerHour > 0 && chance(random, CRASH_IN_REQUEST_ODDS)) {
+        const inMs = drawBetween(random, { min: 0, max: REQUEST_MS });
+        kernel.clock(`node/${nodeName}`).timer(inMs, 'crash in a request', crash);
+      }
+      const answer = agent.then((started) => started.handleCni(request));
+      const first = await Promise.race([answer, died.promise]);
+      return first === 'died' ? undefined : first;
+    },
+    records: () => journal.records(),
+  };
+}

@@ -1,0 +1,131 @@
+// What people do to ENIConfigs, and to the annotations and labels that name them.
+
+import type { NodeName, SecurityGroupId } from '../../../domain/ids.ts';
+import { assert } from '../../../domain/result.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import { chance, drawBetween, pick } from '../../kernel/draw.ts';
+import type { SeededRandom } from '../../kernel/seeded-random.ts';
+import type { ChoiceModel, EniConfigContent } from './sim-choice.ts';
+import type { SimVpcPlan } from './sim-vpc.ts';
+
+const ENI_CONFIG_KEY = 'k8s.amazonaws.com/eniConfig';
+const FLAPS = { min: 4, max: 12 };
+const FLAP_MS = 150;
+/** Of changes, those that name another subnet; the others change the groups alone. */
+const OTHER_SUBNET_ODDS = 0.5;
+
+export interface ConfigDeps {
+  readonly clock: Clock;
+  readonly random: SeededRandom;
+  readonly cluster: SimCluster;
+  readonly vpc: SimVpcPlan;
+  readonly choices: ChoiceModel;
+  readonly tell: (text: string) => void;
+}
+
+export interface ConfigDeeds {
+  annotate(): void;
+  label(): void;
+  flap(): void;
+  toggle(): void;
+  change(): void;
+  rename(): void;
+}
+
+export function configDeeds(deps: ConfigDeps): ConfigDeeds {
+  const { random, cluster, vpc, clock, choices, tell } = deps;
+  const configs = createConfigs(deps);
+  let renameCount = 0;
+  const draw = <T>(items: readonly T[]): T => pick(random, items);
+  const anyGroups = (): readonly SecurityGroupId[] =>
+    draw([[vpc.podsGroup], [vpc.otherPodsGroup], [vpc.podsGroup, vpc.otherPodsGroup]]);
+  const someNode = (run: (node: NodeName) => void): void => {
+    const nodes = cluster.admin.list('Node').map((node) => node.name);
+    if (nodes.length > 0) run(draw(nodes));
+  };
+  const someName = (): string | undefined => draw([...configs.names(), 'missing', undefined, undefined]);
+  const annotate = (node: NodeName, name: string | undefined): void => {
+    if (cluster.admin.get('Node', node) === undefined) return;
+    cluster.admin.setAnnotation({ kind: 'Node', name: node }, ENI_CONFIG_KEY, name);
+    choices.annotate(node, name);
+    tell(`node ${node} is annotated with ENIConfig ${name ?? '(none)'}`);
+  };
+  return {
+    annotate: () => someNode((node) => annotate(node, someName())),
+    label: () =>
+      someNode((node) => {
+        const name = someName();
+        cluster.admin.setLabel({ kind: 'Node', name: node }, ENI_CONFIG_KEY, name);
+        choices.label(node, name);
+        tell(`node ${node} is labelled with ENIConfig ${name ?? '(none)'}`);
+      }),
+    flap: () =>
+      someNode((node) => {
+        const names = [someName(), someName()];
+        const count = drawBetween(random, FLAPS);
+        for (let n = 0; n < count; n += 1)
+          clock.timer(n * FLAP_MS, 'flap', () => annotate(node, names[n % names.length]));
+      }),
+    toggle: () => {
+      const name = draw(configs.names());
+      if (configs.isPresent(name)) configs.remove(name);
+      else configs.apply(name, configs.contentOf(name));
+    },
+    change: () => {
+      const name = draw(configs.names());
+      const { subnetId } = chance(random, OTHER_SUBNET_ODDS) ? draw(vpc.podSubnets) : configs.contentOf(name);
+      if (configs.isPresent(name)) configs.apply(name, { subnetId, securityGroupIds: anyGroups() });
+    },
+    rename: () => {
+      const name = draw(configs.names());
+      if (!configs.isPresent(name)) return;
+      renameCount += 1;
+      const content = configs.contentOf(name);
+      configs.remove(name);
+      configs.apply(`${name.split('.')[0]}.${renameCount}`, content);
+    },
+  };
+}
+
+interface Configs {
+  /** Deleted ones included. */
+  names(): readonly string[];
+  isPresent(name: string): boolean;
+  /** What it says, or said last. */
+  contentOf(name: string): EniConfigContent;
+  apply(name: string, content: EniConfigContent): void;
+  remove(name: string): void;
+}
+
+/** The ENIConfigs of the run, kept alike in the cluster and in the model of what nodes should get. */
+function createConfigs({ cluster, vpc, choices, tell }: ConfigDeps): Configs {
+  const contents = new Map<string, EniConfigContent>();
+  const present = new Set<string>();
+  const configs: Configs = {
+    names: () => [...contents.keys()],
+    isPresent: (name) => present.has(name),
+    contentOf: (name) => {
+      const content = contents.get(name);
+      assert(content !== undefined, `ENIConfig ${name} has been made`);
+      return content;
+    },
+    apply: (name, content) => {
+      contents.set(name, content);
+      present.add(name);
+      const spec = { kind: 'Parsed', eniConfig: { name, labels: {}, ...content } } as const;
+      cluster.admin.applyEniConfig({ name, spec });
+      choices.setEniConfig(name, content);
+      tell(`ENIConfig ${name} says ${content.subnetId} with ${content.securityGroupIds.join(' and ')}`);
+    },
+    remove: (name) => {
+      present.delete(name);
+      cluster.admin.deleteEniConfig(name);
+      choices.setEniConfig(name, undefined);
+      tell(`ENIConfig ${name} is deleted`);
+    },
+  };
+  for (const { eniConfig, subnetId } of vpc.podSubnets)
+    configs.apply(eniConfig, { subnetId, securityGroupIds: [vpc.podsGroup] });
+  return configs;
+}

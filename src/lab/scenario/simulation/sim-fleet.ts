@@ -1,0 +1,130 @@
+// The nodes of a seeded run: launched, rebooted, stopped, terminated and replaced.
+
+import type { InstanceId, NodeName } from '../../../domain/ids.ts';
+import { assert } from '../../../domain/result.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import { chance, drawBetween } from '../../kernel/draw.ts';
+import type { ChoiceModel } from './sim-choice.ts';
+import { createSimNode, type NodeSurroundings, type SimNode } from './sim-node.ts';
+import { INSTANCE_TYPE, type SimVpcPlan, type Zone, ZONES } from './sim-vpc.ts';
+
+export interface FleetDeps extends NodeSurroundings {
+  readonly vpc: SimVpcPlan;
+  readonly choices: ChoiceModel;
+  readonly tell: (text: string) => void;
+}
+
+export interface Fleet {
+  /** Those that have not been terminated. */
+  nodes(): readonly SimNode[];
+  instanceOf(name: NodeName): InstanceId | undefined;
+  /** Undefined: EC2 refuses, the nodes' subnet is full. */
+  launch(zone: Zone): SimNode | undefined;
+  reboot(node: SimNode): void;
+  stop(node: SimNode): void;
+  /** The instance goes, later the Node object, and another instance joins. */
+  replace(node: SimNode): void;
+}
+
+const DOWN_MS = { min: 3_000, max: 40_000 };
+/** From an instance's end to the deletion of its Node by the cloud provider's controller. */
+const NODE_GONE_MS = { min: 1_000, max: 60_000 };
+const REPLACEMENT_MS = { min: 1_000, max: 60_000 };
+
+export function createFleet(deps: FleetDeps): Fleet {
+  const { kernel, ec2, cluster, vpc, choices, tell } = deps;
+  const random = kernel.random.fork('fleet');
+  const clock = kernel.clock('world');
+  const nodes = new Map<NodeName, SimNode>();
+  const instances = new Map<NodeName, InstanceId>();
+
+  const launch = (zone: Zone): SimNode | undefined => {
+    const subnetId = vpc.nodeSubnets.get(zone);
+    assert(subnetId !== undefined, `zone ${zone} has a node subnet`);
+    const request = { instanceType: INSTANCE_TYPE, subnetId, securityGroupIds: [vpc.nodesGroup] };
+    const launched = ec2.admin.launchInstance(request);
+    if (!launched.ok) return undefined;
+    const name = `n${instances.size + 1}` as NodeName;
+    const { instanceId } = launched.value;
+    instances.set(name, instanceId);
+    choices.addNode(name, zone);
+    cluster.admin.applyNode({ name, instanceId, zone });
+    const node = createSimNode({ ...deps, name, instanceId, zone });
+    nodes.set(name, node);
+    node.powerOn();
+    tell(`node ${name} (${instanceId}) joins in ${zone}`);
+    return node;
+  };
+  const later = (range: { readonly min: number; readonly max: number }, label: string, run: () => void) =>
+    clock.timer(drawBetween(random, range), label, run);
+  return {
+    nodes: () => [...nodes.values()],
+    instanceOf: (name) => instances.get(name),
+    launch,
+    reboot: (node) => {
+      if (!node.isOn()) return;
+      tell(`node ${node.name} reboots`);
+      node.powerOff();
+      later(DOWN_MS, 'boot', () => {
+        if (nodes.has(node.name)) node.powerOn();
+      });
+    },
+    stop: (node) => {
+      if (!node.isOn() || !ec2.admin.setInstancePower(node.instanceId, false).ok) return;
+      tell(`instance ${node.instanceId} of ${node.name} is stopped`);
+      node.powerOff();
+      later(DOWN_MS, 'instance started', () => {
+        if (!ec2.admin.setInstancePower(node.instanceId, true).ok) return;
+        node.powerOn();
+      });
+    },
+    replace: (node) => {
+      tell(`instance ${node.instanceId} of ${node.name} is terminated`);
+      node.dispose();
+      nodes.delete(node.name);
+      ec2.admin.terminateInstance(node.instanceId);
+      later(NODE_GONE_MS, 'node gone', () => cluster.admin.deleteNode(node.name));
+      later(REPLACEMENT_MS, 'node launched', () => relaunch({ launch, clock }, node.zone));
+    },
+  };
+}
+
+const RELAUNCH_MS = 10_000;
+
+function relaunch({ launch, clock }: { launch: Fleet['launch']; clock: Clock }, zone: Zone): void {
+  if (launch(zone) === undefined)
+    clock.timer(RELAUNCH_MS, 'node launched', () => relaunch({ launch, clock }, zone));
+}
+
+const TICK_MS = 1_000;
+const TICKS_PER_HOUR = 3600;
+
+/** Each second, by the profile's odds, something happens to a node: at any time between any two of its steps. */
+export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSurroundings): void {
+  const random = kernel.random.fork('fleet faults');
+  const clock = kernel.clock('world');
+  const tick = (): void => {
+    const { node: odds, person } = dial.profile();
+    const nodes = fleet.nodes();
+    // What people do is counted for the whole world, not per node.
+    const rates: readonly (readonly [fault: string, perHour: number, run: (node: SimNode) => void])[] = [
+      ['', odds.agentCrashesPerHour, (node) => node.agent.crash()],
+      ['node.rebootsPerHour', odds.rebootsPerHour, fleet.reboot],
+      ['node.collectionsPerHour', odds.collectionsPerHour, (node) => node.collect()],
+      ['person.stopsPerHour', person.stopsPerHour / nodes.length, fleet.stop],
+      ['person.terminationsPerHour', person.terminationsPerHour / nodes.length, fleet.replace],
+    ];
+    for (const node of nodes) {
+      for (const [fault, perHour, run] of rates) {
+        if (!chance(random, perHour / TICKS_PER_HOUR)) continue;
+        if (fault !== '') struck(fault);
+        run(node);
+      }
+    }
+    // Not on the full second, so that crashes fall between steps of any length.
+    clock.timer(TICK_MS + drawBetween(random, { min: -400, max: 400 }), 'fleet tick', tick);
+  };
+  clock.timer(TICK_MS, 'fleet tick', tick);
+}
+
+export const zoneOfIndex = (index: number): Zone => ZONES[index % ZONES.length] ?? ZONES[0];

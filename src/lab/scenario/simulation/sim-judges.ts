@@ -1,0 +1,140 @@
+// The judges of a seeded run: they hear what really happens, and say which rule is broken.
+
+import type { InstanceId, NodeName } from '../../../domain/ids.ts';
+import type { JournalRecord } from '../../../domain/ipam/ledger.ts';
+import { createAddressChecker } from '../../checkers/address-checker.ts';
+import type { Checker, LiveSandbox, WorldTruth } from '../../checkers/checker.ts';
+import { createEniChecker } from '../../checkers/eni-checker.ts';
+import { createImdsChecker } from '../../checkers/imds-checker.ts';
+import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
+import { createRestChecker } from '../../checkers/rest-checker.ts';
+import { createSelectionChecker } from '../../checkers/selection-checker.ts';
+import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import type { SimEc2 } from '../../ec2/sim-ec2.ts';
+import type { ChoiceModel } from './sim-choice.ts';
+import { CONTROLLER, COOLDOWN_SECONDS, WARM_IP_TARGET } from './sim-controller.ts';
+import { createRobbery } from './sim-robbery.ts';
+import type { PodRegister } from './sim-runtime.ts';
+
+export interface BrokenRule {
+  readonly rule: string;
+  readonly what: string;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+}
+
+export interface JudgesDeps {
+  readonly now: () => number;
+  readonly ec2: SimEc2;
+  readonly cluster: SimCluster;
+  readonly choices: ChoiceModel;
+  readonly instanceOf: (node: NodeName) => InstanceId | undefined;
+  /** What is durable of the agent's journal; undefined for a node that is gone. */
+  readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
+  /** Addresses that a node's kernel lets reach instance metadata. */
+  readonly imdsOpenOn: (node: NodeName) => readonly string[];
+  readonly tell: (text: string) => void;
+}
+
+export interface Judges {
+  /** What nodes tell of their pods. */
+  readonly register: PodRegister;
+  onDiskLost(node: NodeName): void;
+  /** The first broken rule. */
+  brokenRule(): BrokenRule | undefined;
+  podsServed(): number;
+  /** The faults are over. */
+  startCalm(): void;
+  /** From now on nothing may be written. */
+  startQuiet(): void;
+  /** Everything has healed and is quiet: it must all be as it should. */
+  atRest(): void;
+}
+
+export function createJudges(deps: JudgesDeps): Judges {
+  const { now, ec2, cluster, instanceOf, tell } = deps;
+  let firstBroken: BrokenRule | undefined;
+  let podsServed = 0;
+  const broken = (rule: string, what: string): void => {
+    firstBroken ??= { rule, what, atMs: now() };
+  };
+  const live = new Map<string, LiveSandbox>();
+  const isController = (actor: string): boolean => actor.startsWith(CONTROLLER);
+  const robbery = createRobbery({ now, live, isController, instanceOf });
+  const truth: WorldTruth = {
+    now,
+    ec2: ec2.truth,
+    cluster: cluster.admin,
+    cooldownMs: COOLDOWN_SECONDS * 1000,
+    live,
+    isRobbed: robbery.isRobbed,
+    instanceOf,
+    isController,
+    broken,
+  };
+  const { checkers, startQuiet } = createCheckers(truth, deps);
+  ec2.onChange((change) => {
+    robbery.onEc2Change(change);
+    for (const checker of checkers) checker.onEc2Change?.(change);
+  });
+  return {
+    register: {
+      live,
+      added: (sandbox) => {
+        podsServed += 1;
+        tell(`${sandbox.pod} lives on ${sandbox.node} with ${sandbox.address}`);
+        live.set(sandbox.containerId, sandbox);
+        robbery.onAdded(sandbox);
+        for (const checker of checkers) checker.onAdded?.(sandbox);
+      },
+      ending: (containerId) => {
+        const sandbox = live.get(containerId);
+        if (sandbox === undefined) return;
+        tell(`${sandbox.pod} on ${sandbox.node} ends with ${sandbox.address}`);
+        live.delete(containerId);
+        for (const checker of checkers) checker.onDeleting?.(sandbox);
+      },
+      broken,
+    },
+    onDiskLost: (node) => {
+      for (const checker of checkers) checker.onDiskLost?.(node);
+    },
+    brokenRule: () => firstBroken,
+    podsServed: () => podsServed,
+    startCalm: robbery.startCalm,
+    startQuiet,
+    atRest: () => {
+      for (const checker of checkers) checker.atRest?.();
+      for (const rule of ec2.truth.brokenRules()) broken('IP-3', rule);
+    },
+  };
+}
+
+function createCheckers(
+  truth: WorldTruth,
+  { ec2, cluster, choices, journalOf, imdsOpenOn }: JudgesDeps,
+): { readonly checkers: readonly Checker[]; startQuiet(): void } {
+  const { placeOf } = choices;
+  const liveness = createLivenessChecker({ world: truth, placeOf });
+  const rest = createRestChecker({
+    world: truth,
+    placeOf,
+    journalOf,
+    counts: () => ({ ec2: ec2.calls.total(), api: cluster.admin.requestCount() }),
+    warmIpTarget: WARM_IP_TARGET,
+  });
+  return {
+    checkers: [
+      createAddressChecker(truth),
+      createEniChecker(truth),
+      createSelectionChecker(truth, choices),
+      createImdsChecker(truth, imdsOpenOn),
+      liveness,
+      rest,
+    ],
+    startQuiet: () => {
+      liveness.startQuiet();
+      rest.startQuiet();
+    },
+  };
+}

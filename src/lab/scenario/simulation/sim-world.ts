@@ -1,0 +1,123 @@
+// The world of a seeded run: everything in it, wired together, with the judges beside it.
+
+import type { NodeName } from '../../../domain/ids.ts';
+import { createSimCluster, type SimCluster } from '../../cluster/sim-cluster.ts';
+import { createSimEc2, type SimEc2 } from '../../ec2/sim-ec2.ts';
+import { calm, createFaultDial, type FaultDial, type FaultProfile } from '../../faults/fault-profile.ts';
+import { startMischief } from '../../faults/mischief.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { type Coverage, type CoverageRecorder, createCoverage } from './coverage.ts';
+import { createChoiceModel } from './sim-choice.ts';
+import { startControllers } from './sim-controller.ts';
+import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
+import { createJudges, type Judges } from './sim-judges.ts';
+import { createSimLog, describeChange } from './sim-log.ts';
+import type { SimNode } from './sim-node.ts';
+import { makeSimVpc } from './sim-vpc.ts';
+import { startWorkload } from './sim-workload.ts';
+
+export interface WorldOptions {
+  readonly kernel: Kernel;
+  readonly profile: FaultProfile;
+  readonly nodeCount: number;
+  /** Hears every log line, deed and change with its virtual time. */
+  readonly onLog?: (line: string) => void;
+}
+
+export interface World {
+  readonly judges: Judges;
+  /** The faults end, and the users of the cluster rest. */
+  calm(): void;
+  /** Rare branches that the run went through -> how often. */
+  readonly marks: ReadonlyMap<string, number>;
+  coverage(): Coverage;
+}
+
+export function startWorld(options: WorldOptions): World {
+  const { kernel, profile } = options;
+  const { random } = kernel;
+  const clock = kernel.clock('world');
+  const dial = createFaultDial(profile);
+  const { ec2, cluster, coverage } = createApis(kernel, dial);
+  const vpc = makeSimVpc(ec2, cluster);
+  const marks = new Map<string, number>();
+  const log = createSimLog(kernel, marks, options.onLog);
+  const tell = (text: string): void => log.info(text);
+  if (options.onLog !== undefined) ec2.onChange((change) => tell(describeChange(change)));
+  const choices = createChoiceModel(vpc.podSubnets, () => kernel.now());
+  let fleet: Fleet | undefined;
+  const nodeOf = (name: NodeName): SimNode | undefined => fleet?.nodes().find((node) => node.name === name);
+  const judges = createJudges({
+    now: () => kernel.now(),
+    ec2,
+    cluster,
+    choices,
+    instanceOf: (node) => fleet?.instanceOf(node),
+    journalOf: (node) => nodeOf(node)?.agent.records(),
+    imdsOpenOn: (node) => nodeOf(node)?.imdsOpen() ?? [],
+    tell,
+  });
+  const { struck } = coverage;
+  const { register, onDiskLost } = judges;
+  const surroundings = { kernel, ec2, cluster, dial, log, register, onDiskLost, struck };
+  fleet = createFleet({ ...surroundings, vpc, choices, tell });
+  const workload = startWorkload({
+    clock,
+    random: random.fork('workload'),
+    cluster,
+    vpc,
+    choices,
+    profile: () => dial.profile().workload,
+    tell,
+    struck: (fault) => struck(`workload.${fault}`),
+  });
+  for (let index = 0; index < options.nodeCount; index += 1) fleet.launch(zoneOfIndex(index));
+  startControllers({ kernel, ec2, cluster, dial, log, tell, struck });
+  startFleetFaults(fleet, surroundings);
+  startMischief({
+    clock,
+    random: random.fork('mischief'),
+    ec2,
+    profile: () => dial.profile().person,
+    onFault: (fault) => struck(`person.${fault}`),
+  });
+  return {
+    judges,
+    calm: () => {
+      tell('the faults end');
+      dial.set(calm);
+      cluster.admin.bringUp();
+      workload.freeze();
+      judges.startCalm();
+    },
+    marks,
+    coverage: coverage.counts,
+  };
+}
+
+interface Apis {
+  readonly ec2: SimEc2;
+  readonly cluster: SimCluster;
+  readonly coverage: CoverageRecorder;
+}
+
+function createApis(kernel: Kernel, dial: FaultDial): Apis {
+  const { random } = kernel;
+  const clock = kernel.clock('world');
+  let coverage: CoverageRecorder | undefined;
+  const ec2 = createSimEc2({
+    clock,
+    random: random.fork('ec2'),
+    profile: () => dial.ec2(),
+    onFault: (fault) => coverage?.struck(`ec2.${fault}`),
+  });
+  const cluster = createSimCluster({
+    clock,
+    random: random.fork('cluster'),
+    profile: () => dial.cluster(),
+    remembers: dial.cluster().staleListOdds > 0,
+    onFault: (fault) => coverage?.struck(`cluster.${fault}`),
+  });
+  coverage = createCoverage(ec2, cluster);
+  return { ec2, cluster, coverage };
+}
