@@ -1,63 +1,180 @@
-// The budget: buckets, refill, and what a throttle does.
+// The budget: buckets, refill, the line before an empty one, and what a throttle does.
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Clock } from '../ports/clock.ts';
-import { createBudget } from './budget.ts';
+import { suite, test } from 'node:test';
+import { createKernel } from '../lab/kernel/kernel.ts';
+import type { Priority } from './budget-line.ts';
+import { type Budget, type BudgetAction, createBudget } from './budget.ts';
 
-function steppedClock(): { clock: Clock; advance(ms: number): void } {
-  let now = 1_000_000;
-  const refuse = (): never => {
-    throw new Error('the budget never waits by itself');
-  };
+interface World {
+  readonly budget: Budget;
+  /** Keys in the order in which they were called, `KEY@SECONDS`. */
+  readonly calls: string[];
+  now(): number;
+  run(ms: number): Promise<void>;
+  /** Takes with a key of its own until refused; answers how many were granted. */
+  empty(action: BudgetAction): number;
+}
+
+function createWorld(onTurn?: (key: string, budget: Budget) => void): World {
+  const kernel = createKernel({ seed: 1 });
+  const startMs = kernel.now();
+  const calls: string[] = [];
+  const budget = createBudget({
+    clock: kernel.clock('budget'),
+    onTurn: (key) => {
+      calls.push(`${key}@${(kernel.now() - startMs) / 1000}`);
+      onTurn?.(key, budget);
+    },
+  });
   return {
-    clock: { now: () => now, timer: refuse, sleep: refuse },
-    advance: (ms) => {
-      now += ms;
+    budget,
+    calls,
+    now: () => kernel.now(),
+    run: async (ms) => {
+      // Something always lies ahead, or the kernel's time would end with the last timer.
+      kernel.clock('test').timer(ms + 1, 'after', () => undefined);
+      await kernel.run({ untilMs: kernel.now() + ms, drain: () => new Promise((go) => setImmediate(go)) });
+    },
+    empty: (action) => {
+      let granted = 0;
+      while (budget.take(action, { key: 'greedy', priority: 'WarmPool' })) granted += 1;
+      budget.forget('greedy');
+      return granted;
     },
   };
 }
 
-test('[API-1] a full bucket gives its size at once, then its rate', () => {
-  const { clock, advance } = steppedClock();
-  const budget = createBudget(clock);
-  let granted = 0;
-  while (budget.take('AttachNetworkInterface').granted) granted += 1;
-  assert.equal(granted, 50);
-  const refused = budget.take('AttachNetworkInterface');
-  assert.ok(!refused.granted);
-  assert.equal(refused.waitMs, 200, 'five a second');
-  advance(refused.waitMs);
-  assert.ok(budget.take('AttachNetworkInterface').granted);
-  assert.ok(!budget.take('AttachNetworkInterface').granted);
+const pods = (key: string): { key: string; priority: Priority } => ({ key, priority: 'WaitingPods' });
+
+test('[API-1] a full bucket gives its size but for a reserve, then its rate', async () => {
+  const { budget, empty, run } = createWorld();
+  assert.equal(empty('AttachNetworkInterface'), 48);
+  await run(1000);
+  assert.equal(empty('AttachNetworkInterface'), 5, 'five a second');
+  await run(60_000);
+  assert.equal(empty('AttachNetworkInterface'), 48, 'and never more than its size');
+  assert.equal(budget.facts().find((one) => one.action === 'AttachNetworkInterface')?.grantedCount, 101);
 });
 
 test('actions have buckets of their own', () => {
-  const { clock } = steppedClock();
-  const budget = createBudget(clock);
-  while (budget.take('CreateNetworkInterface').granted);
-  assert.ok(budget.take('AttachNetworkInterface').granted);
+  const { budget, empty } = createWorld();
+  empty('CreateNetworkInterface');
+  assert.ok(budget.take('AttachNetworkInterface', pods('a')));
 });
 
-test('[API-1] a throttle empties the bucket and halves the rate, which then recovers', () => {
-  const { clock, advance } = steppedClock();
-  const budget = createBudget(clock);
-  budget.throttled('AssignPrivateIpAddresses');
-  const first = budget.take('AssignPrivateIpAddresses');
-  assert.ok(!first.granted && first.waitMs === 400);
-  budget.throttled('AssignPrivateIpAddresses');
-  const second = budget.take('AssignPrivateIpAddresses');
-  assert.ok(!second.granted && second.waitMs === 800);
-  advance(60_000);
-  while (budget.take('AssignPrivateIpAddresses').granted);
-  const recovered = budget.take('AssignPrivateIpAddresses');
-  assert.ok(!recovered.granted && recovered.waitMs <= 200);
+suite('the line before an empty bucket', () => {
+  const takeAgain = (action: BudgetAction) => (key: string, budget: Budget) => {
+    assert.ok(budget.take(action, pods(key)), `${key} gets the token for which it was called`);
+  };
+
+  test('[API-5] keys are called at the rate of the bucket, each once, in the order of their urgency and arrival', async () => {
+    const { budget, calls, empty, run } = createWorld(takeAgain('AttachNetworkInterface'));
+    empty('AttachNetworkInterface');
+    const wishes: readonly [string, Priority][] = [
+      ['garbage', 'Garbage'],
+      ['warm-1', 'WarmPool'],
+      ['release', 'Release'],
+      ['pods-1', 'WaitingPods'],
+      ['new', 'NewNode'],
+      ['warm-2', 'WarmPool'],
+      ['pods-2', 'WaitingPods'],
+    ];
+    for (const [key, priority] of wishes)
+      assert.ok(!budget.take('AttachNetworkInterface', { key, priority }));
+    await run(10_000);
+    assert.deepEqual(calls, [
+      'pods-1@0.2',
+      'pods-2@0.4',
+      'new@0.6',
+      'warm-1@0.8',
+      'warm-2@1',
+      'release@1.2',
+      'garbage@1.4',
+    ]);
+    const facts = budget.facts().find((one) => one.action === 'AttachNetworkInterface');
+    assert.equal(facts?.waitedMs, 200 + 400 + 600 + 800 + 1000 + 1200 + 1400);
+  });
+
+  test('nobody who is less urgent takes a token past those that wait', async () => {
+    const { budget, calls, empty, run } = createWorld();
+    empty('AssignPrivateIpAddresses');
+    assert.ok(!budget.take('AssignPrivateIpAddresses', pods('first')));
+    await run(199);
+    assert.ok(!budget.take('AssignPrivateIpAddresses', { key: 'second', priority: 'WarmPool' }));
+    await run(1);
+    assert.deepEqual(calls, ['first@0.2']);
+    assert.ok(!budget.take('AssignPrivateIpAddresses', pods('third')), 'the token is claimed');
+    assert.ok(budget.take('AssignPrivateIpAddresses', pods('first')));
+  });
+
+  test('a key whose wish becomes urgent moves ahead', async () => {
+    const { budget, calls, empty, run } = createWorld(takeAgain('CreateNetworkInterface'));
+    empty('CreateNetworkInterface');
+    for (const key of ['a', 'b']) budget.take('CreateNetworkInterface', { key, priority: 'WarmPool' });
+    budget.take('CreateNetworkInterface', pods('b'));
+    await run(1000);
+    assert.deepEqual(calls, ['b@0.2', 'a@0.4']);
+  });
+
+  test('whoever does not come, wants something else or is forgotten holds up nobody', async () => {
+    const { budget, calls, empty, run } = createWorld();
+    empty('CreateNetworkInterface');
+    for (const key of ['gone', 'elsewhere', 'forgotten', 'patient'])
+      budget.take('CreateNetworkInterface', pods(key));
+    budget.take('DetachNetworkInterface', pods('elsewhere'));
+    budget.forget('forgotten');
+    await run(10_000);
+    assert.deepEqual(calls, ['gone@0.2', 'patient@0.4']);
+    assert.ok(empty('CreateNetworkInterface') > 45, 'claims lapse');
+  });
+});
+
+suite('a throttle', () => {
+  const share = (budget: Budget, action: BudgetAction): number | undefined =>
+    budget.facts().find((one) => one.action === action)?.rateShare;
+
+  test('[API-1] empties the bucket and halves the rate of its action alone; the rate recovers within a minute', async () => {
+    const { budget, empty, run } = createWorld();
+    budget.throttled('AssignPrivateIpAddresses', 0);
+    assert.equal(empty('AssignPrivateIpAddresses'), 0);
+    assert.equal(share(budget, 'AssignPrivateIpAddresses'), 0.5);
+    assert.equal(share(budget, 'AttachNetworkInterface'), 1);
+    await run(1000);
+    assert.equal(empty('AssignPrivateIpAddresses'), 2);
+    await run(60_000);
+    assert.equal(share(budget, 'AssignPrivateIpAddresses'), 1);
+  });
+
+  test('many answers to calls that were under way together halve it once', async () => {
+    const { budget, run, now } = createWorld();
+    const sentAt = now();
+    await run(100);
+    for (let n = 0; n < 30; n += 1) budget.throttled('AttachNetworkInterface', sentAt);
+    assert.equal(share(budget, 'AttachNetworkInterface'), 0.5);
+    budget.throttled('AttachNetworkInterface', now());
+    assert.equal(share(budget, 'AttachNetworkInterface'), 0.25);
+  });
+});
+
+test('reads are told how long to wait, and pages are paid afterwards', () => {
+  const { budget } = createWorld();
+  budget.charge('Describe', 98);
+  assert.deepEqual(budget.takeRead(), { granted: false, waitMs: 50 });
+  budget.charge('Describe', 19);
+  assert.deepEqual(budget.takeRead(), { granted: false, waitMs: 1000 });
 });
 
 test('a clock that jumps back refills nothing', () => {
-  const { clock, advance } = steppedClock();
-  const budget = createBudget(clock);
-  while (budget.take('DetachNetworkInterface').granted);
-  advance(-10_000);
-  assert.ok(!budget.take('DetachNetworkInterface').granted);
+  let now = 1_000_000;
+  const refuse = (): never => {
+    throw new Error('nobody waits');
+  };
+  const budget = createBudget({
+    clock: { now: () => now, timer: () => ({ cancel: () => undefined }), sleep: refuse },
+    onTurn: refuse,
+  });
+  while (budget.take('DetachNetworkInterface', pods('a')));
+  now -= 10_000;
+  assert.ok(!budget.take('DetachNetworkInterface', pods('a')));
 });

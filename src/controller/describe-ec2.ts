@@ -2,9 +2,9 @@
 
 import type { EniConfig } from '../domain/eniconfig/eni-config.ts';
 import type { InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
-import { OWNER_TAG } from '../domain/ipam/tags.ts';
+import { INSTANCE_TAG, isOwned } from '../domain/ipam/tags.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
+import type { Ec2Eni, Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import type { Budget } from './budget.ts';
 import type { ClusterView } from './cluster-view.ts';
@@ -13,6 +13,8 @@ import { type Ec2View, knownValue, recordAnswer, recordEnis } from './ec2-view.t
 
 /** DescribeInstances and the instance filter of DescribeNetworkInterfaces take up to this many ids a call. */
 const IDS_PER_CALL = 200;
+/** The most that EC2 answers to one request. */
+const ITEMS_PER_PAGE = 1000;
 
 export interface DescribeDeps {
   readonly ec2: Ec2Reader;
@@ -47,17 +49,32 @@ function named(deps: DescribeDeps): {
   return { instances: [...instances], subnets: [...subnets], groups: [...groups] };
 }
 
-/** Reads everything that the cluster names. False: some of it failed, and was logged. */
-export async function readAll(deps: DescribeDeps): Promise<boolean> {
+/**
+ * Refreshes everything that the cluster names, in as many calls as it takes for any number of nodes: ENIs by their VPCs,
+ * all at once; `thorough` also reads what hardly ever changes. False: some of it failed, and was logged.
+ */
+export async function readAll(deps: DescribeDeps, thorough: boolean): Promise<boolean> {
+  const { view } = deps;
   const first = named(deps);
-  const instances = await readInstances(deps, first.instances);
-  const enis = await readEnisOf(deps, first.instances);
+  const instances = await readInstances(deps, [
+    ...first.instances.filter((id) => view.instances.get(id)?.kind !== 'Known'),
+    ...(thorough ? nextToRefresh(view, first.instances) : []),
+  ]);
+  const enis = await readEnisByVpc(deps, first.instances);
   const then = named(deps);
   const subnets = await readSubnets(deps, then.subnets);
-  const groups = await readGroups(deps, then.groups);
-  const rest = await readVpcsAndLimits(deps, 'all');
-  const tagged = await readTagged(deps, 'all');
+  const newGroups = then.groups.filter((id) => thorough || view.groups.get(id)?.kind !== 'Known');
+  const groups = await readGroups(deps, newGroups);
+  const rest = await readVpcsAndLimits(deps, thorough ? 'all' : 'missing');
+  const tagged = await readTagged(deps, thorough ? 'all' : 'missing');
   return instances && enis && subnets && groups && rest !== 'Partly' && tagged !== 'Partly';
+}
+
+/** One call's worth of instances, those that were read longest ago: what is known of an instance hardly changes. */
+function nextToRefresh(view: Ec2View, instances: readonly InstanceId[]): readonly InstanceId[] {
+  const named = new Set(instances);
+  // The map keeps the order in which they were last read (readInstances moves them to its end).
+  return [...view.instances.keys()].filter((id) => named.has(id)).slice(0, IDS_PER_CALL);
 }
 
 /** Asks for what the cluster names and the view does not hold. `Nothing`: there was nothing to ask for. */
@@ -67,7 +84,9 @@ export async function readMissing(deps: DescribeDeps): Promise<'All' | 'Partly' 
   const newInstances = first.instances.filter((id) => !view.instances.has(id));
   const unread = first.instances.filter((id) => !view.readInstances.has(id));
   const instances = await readInstances(deps, newInstances);
-  const enis = await readEnisOf(deps, unread);
+  // For many new nodes at once the whole VPC is fewer calls.
+  const enis =
+    unread.length > IDS_PER_CALL ? await readEnisByVpc(deps, unread) : await readEnisOf(deps, unread);
   const then = named(deps);
   const newSubnets = then.subnets.filter((id) => !view.subnets.has(id));
   const newGroups = then.groups.filter((id) => !view.groups.has(id));
@@ -84,14 +103,22 @@ export async function readMissing(deps: DescribeDeps): Promise<'All' | 'Partly' 
 async function describe<T>(
   deps: DescribeDeps,
   what: string,
-  call: () => Promise<Ec2Outcome<T>>,
-): Promise<T | undefined> {
-  for (let taken = deps.budget.take('Describe'); !taken.granted; taken = deps.budget.take('Describe')) {
+  call: () => Promise<Ec2Outcome<readonly T[]>>,
+): Promise<readonly T[] | undefined> {
+  for (let taken = deps.budget.takeRead(); !taken.granted; taken = deps.budget.takeRead()) {
     await deps.clock.sleep(taken.waitMs, `budget for ${what}`);
   }
+  const sentAt = deps.clock.now();
   const outcome = await call();
-  if (outcome.kind === 'ok') return outcome.value;
-  if (outcome.kind === 'failed' && outcome.failure.kind === 'throttled') deps.budget.throttled('Describe');
+  if (outcome.kind === 'ok') {
+    // Each page is a request of its own.
+    const pageCount = Math.ceil(outcome.value.length / ITEMS_PER_PAGE);
+    if (pageCount > 1) deps.budget.charge('Describe', pageCount - 1);
+    return outcome.value;
+  }
+  if (outcome.kind === 'failed' && outcome.failure.kind === 'throttled') {
+    deps.budget.throttled('Describe', sentAt);
+  }
   const cause =
     outcome.kind === 'failed' ? `${outcome.failure.code}: ${outcome.failure.message}` : outcome.cause;
   deps.log.warn('describe failed', { what, cause });
@@ -107,41 +134,63 @@ async function readInstances(deps: DescribeDeps, ids: readonly InstanceId[]): Pr
   for (const batch of batches(ids)) {
     const found = await describe(deps, 'instances', () => deps.ec2.describeInstances(batch));
     if (found === undefined) wholly = false;
-    else recordAnswer(deps.view.instances, batch, new Map(found.map((one) => [one.instanceId, one])));
+    else {
+      for (const id of batch) deps.view.instances.delete(id);
+      recordAnswer(deps.view.instances, batch, new Map(found.map((one) => [one.instanceId, one])));
+    }
   }
   return wholly;
 }
 
-/** The ENIs of some instances, foreign ones and those that are ours but not attached included. */
+/** The ENIs of some instances, foreign ones and those that were made for them and are not attached included. */
 export async function readEnisOf(deps: DescribeDeps, ids: readonly InstanceId[]): Promise<boolean> {
+  const { view, clusterName } = deps;
   let wholly = true;
   for (const batch of batches(ids)) {
-    const wanted = new Set(batch);
-    const found = await describe(deps, 'network interfaces', () =>
+    const wanted = new Set<string>(batch);
+    const attached = await describe(deps, 'network interfaces', () =>
       deps.ec2.describeNetworkInterfaces({ instanceIds: batch }),
+    );
+    if (attached !== undefined) {
+      const covers = ({ attachment }: Ec2Eni): boolean =>
+        attachment !== undefined && wanted.has(attachment.instanceId);
+      recordEnis(view, attached, covers, deps.clock.now());
+    }
+    // What we made and is not attached is in no instance's list: without it a lost answer would be repaired twice.
+    const tag = { key: INSTANCE_TAG, value: batch };
+    const madeFor = await describe(deps, 'network interfaces made for instances', () =>
+      deps.ec2.describeNetworkInterfaces({ tag }),
+    );
+    if (madeFor !== undefined) {
+      const own = madeFor.filter((eni) => isOwned(eni.tags, clusterName));
+      const covers = ({ tags }: Ec2Eni): boolean =>
+        isOwned(tags, clusterName) && wanted.has(tags[INSTANCE_TAG] ?? '');
+      recordEnis(view, own, covers, deps.clock.now());
+    }
+    if (attached === undefined || madeFor === undefined) wholly = false;
+    else for (const id of batch) view.readInstances.add(id);
+  }
+  return wholly;
+}
+
+/** All ENIs of the VPCs that the instances are in, in one paginated call: those of all nodes, whatever their number. */
+async function readEnisByVpc(deps: DescribeDeps, instances: readonly InstanceId[]): Promise<boolean> {
+  const { view } = deps;
+  const known = instances.flatMap((id) => knownValue(view.instances, id) ?? []);
+  let wholly = true;
+  for (const batch of batches([...new Set(known.map((instance) => instance.vpcId))])) {
+    const asked = new Set(batch);
+    const found = await describe(deps, 'network interfaces of VPCs', () =>
+      deps.ec2.describeNetworkInterfaces({ vpcIds: batch }),
     );
     if (found === undefined) {
       wholly = false;
       continue;
     }
-    const covers = (instanceId: InstanceId | undefined): boolean =>
-      instanceId !== undefined && wanted.has(instanceId);
-    recordEnis(deps.view, found, (eni) => covers(eni.attachment?.instanceId), deps.clock.now());
+    recordEnis(view, found, (eni) => asked.has(eni.vpcId), deps.clock.now());
+    for (const { instanceId, vpcId } of known) if (asked.has(vpcId)) view.readInstances.add(instanceId);
   }
-  // What we made and is not attached is in no instance's list: without it a lost answer would be repaired twice.
-  const owned = ids.length === 0 || (await readOwnedEnis(deps));
-  if (wholly && owned) for (const id of ids) deps.view.readInstances.add(id);
-  return wholly && owned;
-}
-
-async function readOwnedEnis(deps: DescribeDeps): Promise<boolean> {
-  const tag = { key: OWNER_TAG, value: deps.clusterName };
-  const found = await describe(deps, 'own network interfaces', () =>
-    deps.ec2.describeNetworkInterfaces({ tag }),
-  );
-  if (found === undefined) return false;
-  recordEnis(deps.view, found, (eni) => eni.tags[tag.key] === tag.value, deps.clock.now());
-  return true;
+  return wholly;
 }
 
 /** Reads some subnets. False: it failed, and was logged. */

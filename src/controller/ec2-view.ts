@@ -40,7 +40,9 @@ export interface Ec2View {
   readonly groups: Map<SecurityGroupId, Known<Ec2SecurityGroup>>;
   readonly vpcs: Map<VpcId, Known<Ec2Vpc>>;
   readonly limits: Map<string, Known<InstanceLimits>>;
-  readonly enis: Map<EniId, EniBelief>;
+  readonly enis: ReadonlyMap<EniId, EniBelief>;
+  /** instance -> ENIs that are attached to it or were made for it, and others that once were */
+  readonly enisNear: ReadonlyMap<InstanceId, ReadonlySet<EniId>>;
   /** Instances whose ENIs a describe has answered since this process began: before that nothing is decided for them. */
   readonly readInstances: Set<InstanceId>;
   /** class -> what is believed of its tags */
@@ -57,6 +59,7 @@ export function createEc2View(now: number): Ec2View {
     vpcs: new Map(),
     limits: new Map(),
     enis: new Map(),
+    enisNear: new Map(),
     readInstances: new Set(),
     tagged: new Map(),
   };
@@ -94,26 +97,31 @@ export function recordEnis(
   now: number,
 ): void {
   const shown = new Set(answer.map((eni) => eni.eniId));
-  for (const eni of answer) view.enis.set(eni.eniId, sighted(view.enis.get(eni.eniId), eni, now));
+  for (const eni of answer) {
+    put(view, sighted(view.enis.get(eni.eniId), eni, now));
+    followPrimaryGroups(view, eni);
+  }
   for (const [eniId, belief] of view.enis) {
     if (shown.has(eniId) || !covers(belief.eni)) continue;
     const still = missed(belief, now);
-    if (still === undefined) view.enis.delete(eniId);
-    else view.enis.set(eniId, still);
+    if (still === undefined) remove(view, belief.eni);
+    else put(view, still);
   }
 }
 
 /** Everything believed of the ENIs of one instance, deleted ones left out. */
 export function enisOf(view: Ec2View, instanceId: InstanceId, clusterName: string): readonly EniBelief[] {
-  return [...view.enis.values()].filter(
-    (belief) => belief.deletedAt === undefined && instanceOf(belief.eni, clusterName) === instanceId,
-  );
+  return [...(view.enisNear.get(instanceId) ?? [])].flatMap((eniId) => {
+    const belief = view.enis.get(eniId);
+    if (belief === undefined || belief.deletedAt !== undefined) return [];
+    return instanceOf(belief.eni, clusterName) === instanceId ? [belief] : [];
+  });
 }
 
 /** Our own writes, as EC2 confirmed them. */
 export const ownWrites = {
   created: (view: Ec2View, eni: Ec2Eni, now: number): void => {
-    view.enis.set(eni.eniId, addressesAdded(sighted(view.enis.get(eni.eniId), eni, now), eni.addresses, now));
+    put(view, addressesAdded(sighted(view.enis.get(eni.eniId), eni, now), eni.addresses, now));
     takeFromSubnet(view, eni.subnetId, 1 + eni.addresses.length);
   },
   attachment: (view: Ec2View, eniId: EniId, attachment: EniAttachment, now: number): void =>
@@ -140,7 +148,46 @@ export function recordSubnetFull(view: Ec2View, subnetId: SubnetId): void {
 
 function change(view: Ec2View, eniId: EniId, by: (belief: EniBelief) => EniBelief): void {
   const belief = view.enis.get(eniId);
-  if (belief !== undefined) view.enis.set(eniId, by(belief));
+  if (belief !== undefined) put(view, by(belief));
+}
+
+/** The maps are written here and nowhere else. */
+interface Writable {
+  readonly enis: Map<EniId, EniBelief>;
+  readonly enisNear: Map<InstanceId, Set<EniId>>;
+}
+const writable = (view: Ec2View): Writable => view as unknown as Writable;
+
+function put(view: Ec2View, belief: EniBelief): void {
+  const { enis, enisNear } = writable(view);
+  const { eni } = belief;
+  enis.set(eni.eniId, belief);
+  for (const instanceId of nearOf(eni)) {
+    enisNear.set(instanceId, (enisNear.get(instanceId) ?? new Set()).add(eni.eniId));
+  }
+}
+
+function remove(view: Ec2View, eni: Ec2Eni): void {
+  const { enis, enisNear } = writable(view);
+  enis.delete(eni.eniId);
+  for (const instanceId of nearOf(eni)) {
+    enisNear.get(instanceId)?.delete(eni.eniId);
+    if (enisNear.get(instanceId)?.size === 0) enisNear.delete(instanceId);
+  }
+}
+
+function nearOf({ attachment, tags }: Ec2Eni): readonly InstanceId[] {
+  const madeFor = tags[INSTANCE_TAG] as InstanceId | undefined;
+  return [attachment?.instanceId, madeFor].filter((id) => id !== undefined);
+}
+
+/** Of what is known of an instance this alone can change, and its primary ENI is read far more often. */
+function followPrimaryGroups(view: Ec2View, eni: Ec2Eni): void {
+  if (eni.attachment?.deviceIndex !== 0) return;
+  const instance = knownValue(view.instances, eni.attachment.instanceId);
+  if (instance?.primaryEniId !== eni.eniId) return;
+  const value = { ...instance, primarySecurityGroupIds: eni.securityGroupIds };
+  view.instances.set(instance.instanceId, { kind: 'Known', value });
 }
 
 /** Keeps the free count from promising what was just spent, until the next describe says the truth. */

@@ -6,6 +6,7 @@ import type { Action } from '../domain/ipam/action.ts';
 import { eniTags } from '../domain/ipam/tags.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ec2Failure, Ec2Outcome, Ec2Writer } from '../ports/ec2.ts';
+import type { Priority } from './budget-line.ts';
 import type { Budget, BudgetAction } from './budget.ts';
 import { type Ec2View, ownWrites } from './ec2-view.ts';
 import type { NodeMemory } from './node-memory.ts';
@@ -20,7 +21,8 @@ export interface ExecuteDeps {
 
 export type Executed =
   | { readonly kind: 'done' }
-  | { readonly kind: 'noBudget'; readonly waitMs: number }
+  /** The node is called when a token is there for it. */
+  | { readonly kind: 'noBudget' }
   | { readonly kind: 'failed'; readonly failure: Ec2Failure }
   /** It may have happened: only EC2 can say, so the instance has to be read again. */
   | { readonly kind: 'unknown'; readonly cause: string };
@@ -40,11 +42,12 @@ const BUDGET_ACTION: Readonly<Record<Action['do'], BudgetAction>> = {
 
 /** Executes `action` for an instance. Resolves with what came of it; never rejects for EC2's sake. */
 export async function execute(deps: ExecuteDeps, action: Action, node: TargetNode): Promise<Executed> {
-  const taken = deps.budget.take(BUDGET_ACTION[action.do]);
-  if (!taken.granted) return { kind: 'noBudget', waitMs: taken.waitMs };
+  const wish = { key: node.name, priority: node.priority };
+  if (!deps.budget.take(BUDGET_ACTION[action.do], wish)) return { kind: 'noBudget' };
+  const sentAt = deps.clock.now();
   const executed = await call(deps, action, node);
   if (executed.kind === 'failed' && executed.failure.kind === 'throttled') {
-    deps.budget.throttled(BUDGET_ACTION[action.do]);
+    deps.budget.throttled(BUDGET_ACTION[action.do], sentAt);
   }
   return executed;
 }
@@ -53,6 +56,7 @@ interface TargetNode {
   readonly instanceId: InstanceId;
   readonly name: string;
   readonly memory: NodeMemory;
+  readonly priority: Priority;
 }
 type Do<Verb extends Action['do']> = Extract<Action, { do: Verb }>;
 
@@ -158,6 +162,7 @@ async function unassignAddresses(deps: ExecuteDeps, action: Do<'UnassignAddresse
     ownWrites.removed(deps.view, eniId, batch, deps.clock.now());
   const outcome = await unassign(addresses);
   if (!isNotThere(outcome)) return settle(outcome, () => removed(addresses));
+  deps.budget.charge('UnassignPrivateIpAddresses', addresses.length);
   for (const ip of addresses) {
     const alone = await unassign([ip]);
     if (alone.kind !== 'ok' && !isNotThere(alone)) return settle(alone, () => undefined);

@@ -7,6 +7,10 @@ import { createWakeup } from './wakeup.ts';
 
 /** Everything is read again this often. */
 const RESYNC_MS = 30_000;
+/** What hardly ever changes is read with every so many of those. */
+const THOROUGH_EVERY = 2;
+/** Between two reads of single instances, so that a busy controller gathers many in one. */
+const INSTANCE_READ_GAP_MS = 500;
 /** Subnets that somebody waits for are read again this often. */
 const SUBNET_POLL_MS = 5_000;
 /** Requests that come within this time are answered by one describe. */
@@ -38,6 +42,8 @@ interface Due {
   missing: number;
   missingNotBefore: number;
   readonly instances: Map<InstanceId, number>;
+  instancesNotBefore: number;
+  fullCount: number;
   readonly subnets: Map<SubnetId, number>;
   /** Instance that EC2 did not show -> times asked early. */
   readonly earlyRetries: Map<InstanceId, number>;
@@ -52,6 +58,8 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
     missing: Infinity,
     missingNotBefore: 0,
     instances: new Map(),
+    instancesNotBefore: 0,
+    fullCount: 0,
     subnets: new Map(),
     earlyRetries: new Map(),
   };
@@ -89,16 +97,28 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
 }
 
 const nextDue = (due: Due): number =>
-  Math.min(due.full, due.missing, ...due.instances.values(), ...due.subnets.values());
+  Math.min(
+    due.full,
+    due.missing,
+    Math.max(earliest(due.instances), due.instancesNotBefore),
+    earliest(due.subnets),
+  );
+
+function earliest(times: ReadonlyMap<unknown, number>): number {
+  let first = Infinity;
+  for (const at of times.values()) first = Math.min(first, at);
+  return first;
+}
 
 async function readDue(deps: Ec2ReaderDeps, due: Due): Promise<void> {
   const now = deps.clock.now();
   if (due.full <= now) return resync(deps, due);
-  const instances = takeDue(due.instances, now);
+  const instances = due.instancesNotBefore <= now ? takeDue(due.instances, now) : [];
   const subnets = takeDue(due.subnets, now);
   if (due.missing <= now) await readWhatIsMissing(deps, due);
   if (instances.length > 0) {
     const wholly = await readEnisOf(deps, instances);
+    due.instancesNotBefore = deps.clock.now() + INSTANCE_READ_GAP_MS;
     if (!wholly) for (const id of instances) due.instances.set(id, deps.clock.now() + RETRY_MS);
     deps.onRead(new Set(instances));
   }
@@ -114,7 +134,8 @@ async function resync(deps: Ec2ReaderDeps, due: Due): Promise<void> {
   due.missing = Infinity;
   due.instances.clear();
   due.subnets.clear();
-  const wholly = await readAll(deps);
+  const wholly = await readAll(deps, due.fullCount % THOROUGH_EVERY === 0);
+  due.fullCount += 1;
   if (!wholly || asksEarly(deps.view, due)) due.full = Math.min(due.full, deps.clock.now() + RETRY_MS);
   deps.onRead(undefined);
 }

@@ -19,6 +19,7 @@ import { type Executed, execute } from './execute.ts';
 import { cureFor, subnetOf } from './failure-cure.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
+import { priorityOf } from './priority.ts';
 import { emitEvents, withOwnConditions } from './report.ts';
 import type { NodeChoices } from './select-for-node.ts';
 import { removeStartupTaint } from './startup-taint.ts';
@@ -86,17 +87,17 @@ export async function reconcileNode(
   }
   const action = next.actions[0];
   if (action !== undefined && now >= memory.backOffUntil) {
-    return act(deps, { name, view, action, memory });
-  }
+    const acted = await act(deps, { name, view, next, action, memory });
+    if (acted !== 'NoBudget') return acted;
+  } else deps.budget.forget(name);
   const reported = await report(deps, { name, next, published, memory });
   if (reported !== undefined) return reported;
   const taintRetryMs = await removeStartupTaint(deps, name, view.settings.targets);
   const taintRetryAt = taintRetryMs === undefined ? undefined : now + taintRetryMs;
-  const times = [
-    next.nextCheckAt,
-    taintRetryAt,
-    action === undefined ? undefined : memory.backOffUntil,
-  ].filter((at) => at !== undefined);
+  const isBackingOff = action !== undefined && now < memory.backOffUntil;
+  const times = [next.nextCheckAt, taintRetryAt, isBackingOff ? memory.backOffUntil : undefined].filter(
+    (at) => at !== undefined,
+  );
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);
 }
 
@@ -158,14 +159,15 @@ async function afterClusterFailure(
 interface Step {
   readonly name: NodeName;
   readonly view: NodeView;
+  readonly next: Plan;
   readonly action: Action;
   readonly memory: NodeMemory;
 }
 
-async function act(deps: ReconcileDeps, step: Step): Promise<NextLook> {
-  const { name, view, action, memory } = step;
+/** `NoBudget`: nothing was done, and the budget calls the node when it can be. */
+async function act(deps: ReconcileDeps, step: Step): Promise<NextLook | 'NoBudget'> {
+  const { name, view, next, action, memory } = step;
   if (!(await stillValid(deps, step))) return CLUSTER_RETRY_MS;
-  deps.log.info('EC2 action', { node: name, do: action.do, because: action.because });
   const { instanceId } = view.instance;
   const executed = await execute(
     {
@@ -176,20 +178,29 @@ async function act(deps: ReconcileDeps, step: Step): Promise<NextLook> {
       clusterName: deps.settings.clusterName,
     },
     action,
-    { instanceId, name, memory },
+    { instanceId, name, memory, priority: priorityOf(action, view, next) },
   );
+  if (executed.kind === 'noBudget') return 'NoBudget';
+  deps.log.info('EC2 action', {
+    node: name,
+    do: action.do,
+    because: action.because,
+    outcome: executed.kind,
+  });
   return afterAction(deps, step, executed);
 }
 
-function afterAction(deps: ReconcileDeps, step: Step, executed: Executed): NextLook {
+function afterAction(
+  deps: ReconcileDeps,
+  step: Step,
+  executed: Exclude<Executed, { kind: 'noBudget' }>,
+): NextLook {
   const { name, view, action, memory } = step;
   const { instanceId } = view.instance;
   switch (executed.kind) {
     case 'done':
       memory.failureCount = 0;
       return NOW;
-    case 'noBudget':
-      return executed.waitMs;
     case 'unknown':
       deps.log.warn('EC2 call has an unknown outcome', { node: name, do: action.do, cause: executed.cause });
       deps.log.mark('unknown-outcome');

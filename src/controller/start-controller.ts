@@ -56,7 +56,7 @@ export function startController(deps: ControllerDeps): Controller {
     ...deps,
     clusterView: createClusterView(),
     ec2View: createEc2View(clock.now()),
-    budget: createBudget(clock),
+    budget: createBudget({ clock, onTurn: (key) => queue.add(key) }),
     memories: new Map(),
     choices: new Map(),
   };
@@ -121,7 +121,7 @@ function startWatches(
   parts: Parts,
   { reads, queue }: { readonly reads: Ec2ReadLoop; readonly queue: WorkQueue },
 ): readonly Subscription[] {
-  const { cluster, clusterView, ec2View, memories, choices } = parts;
+  const { cluster, clusterView, ec2View, memories, choices, budget } = parts;
   const addAll = (): void => {
     for (const key of keysOf(parts, undefined)) queue.add(key);
   };
@@ -138,6 +138,7 @@ function startWatches(
     follow('Node', (node) => {
       if (!clusterView.nodes.has(node.name)) {
         memories.delete(node.name);
+        budget.forget(node.name);
         choices.delete(node.name);
       }
       if (node.instanceId !== undefined && !ec2View.readInstances.has(node.instanceId)) reads.readMissing();

@@ -6,7 +6,7 @@ import type { Ip } from '../domain/address/ip.ts';
 import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import type { Clock } from './clock.ts';
-import type { CreateEniRequest, Ec2, Ec2Eni, Ec2Failure, Ec2Outcome } from './ec2.ts';
+import type { CreateEniRequest, Ec2, Ec2Eni, Ec2Failure, Ec2Outcome, EniFilter } from './ec2.ts';
 
 export interface Ec2ContractWorld {
   readonly ec2: Ec2;
@@ -368,6 +368,21 @@ function readingRules(rule: Rule): void {
       tag: { key: 'other', value: 'one' },
     });
     assert.deepEqual(value(byNeither), []);
+  });
+
+  rule('ENIs are found by their VPC, and by any of several values of a tag', async (world) => {
+    const found = async (filter: EniFilter): Promise<ReadonlySet<string>> =>
+      new Set(value(await world.ec2.describeNetworkInterfaces(filter)).map(({ eniId }) => eniId));
+    const tagged = async (turn: string): Promise<string> => (await create(world, { tags: { turn } })).eniId;
+    const [one, two, three] = [await tagged('one'), await tagged('two'), await tagged('three')];
+    const [instance] = value(await world.ec2.describeInstances([world.instanceId]));
+    assert.deepEqual(
+      await found({ vpcIds: [world.vpcId] }),
+      new Set([one, two, three, instance?.primaryEniId]),
+    );
+    const twoOfThem = { tag: { key: 'turn', value: ['one', 'three', 'none'] } };
+    assert.deepEqual(await found(twoOfThem), new Set([one, three]));
+    assert.deepEqual(await found({ ...twoOfThem, vpcIds: ['vpc-0123456789abcdef0' as VpcId] }), new Set());
   });
 
   rule('an instance names its primary ENI, which is attached to it at device index 0', async (world) => {

@@ -80,7 +80,9 @@ export interface Ec2SecurityGroup {
 export interface EniFilter {
   readonly eniIds?: readonly EniId[];
   readonly instanceIds?: readonly InstanceId[];
-  readonly tag?: { readonly key: string; readonly value: string };
+  readonly vpcIds?: readonly VpcId[];
+  /** One of several values matches. */
+  readonly tag?: { readonly key: string; readonly value: string | readonly string[] };
 }
 
 /** Which subnets to find: those in one of the VPCs that carry all of the tags, of which there is at least one. */

@@ -58,8 +58,8 @@ const byIds = (name: string, ids: readonly string[]): readonly Filter[][] =>
   filtersOf(name, ids).map((filter) => [filter]);
 
 /** Filters are joined by "and", so ids and instances that fill several filters are asked for in every combination. */
-function eniQuestions({ eniIds, instanceIds, tag }: EniFilter): readonly Filter[][] {
-  const tagged: Filter[] = tag === undefined ? [] : [{ Name: `tag:${tag.key}`, Values: [tag.value] }];
+function eniQuestions({ eniIds, instanceIds, vpcIds, tag }: EniFilter): readonly Filter[][] {
+  const tagValues = typeof tag?.value === 'string' ? [tag.value] : tag?.value;
   const widen = (
     questions: readonly Filter[][],
     name: string,
@@ -68,7 +68,9 @@ function eniQuestions({ eniIds, instanceIds, tag }: EniFilter): readonly Filter[
     ids === undefined
       ? questions
       : questions.flatMap((question) => filtersOf(name, ids).map((filter) => [...question, filter]));
-  return widen(widen([tagged], 'network-interface-id', eniIds), 'attachment.instance-id', instanceIds);
+  const byTag = widen([[]], `tag:${tag?.key ?? ''}`, tagValues);
+  const byVpc = widen(byTag, 'vpc-id', vpcIds);
+  return widen(widen(byVpc, 'network-interface-id', eniIds), 'attachment.instance-id', instanceIds);
 }
 
 /** In a filter's value * and ? stand for other characters, and a backslash takes that from them. */

@@ -103,11 +103,13 @@ const notFound = <T>(collection: Collection<T>, id: string): Ec2Outcome<never> =
 /** What the port can filter by it does, so that EC2 searches and charges as it would for the same request. */
 function eniFilterOf({ ids, filters }: Question): EniFilter {
   const instanceIds = filters.get('attachment.instance-id');
-  const tag = [...filters].find(([name, values]) => name.startsWith('tag:') && values.length === 1);
+  const vpcIds = filters.get('vpc-id');
+  const tag = [...filters].find(([name]) => name.startsWith('tag:'));
   return {
     ...(ids === undefined ? {} : { eniIds: ids as readonly EniId[] }),
     ...(instanceIds === undefined ? {} : { instanceIds: instanceIds as readonly InstanceId[] }),
-    ...(tag === undefined ? {} : { tag: { key: tag[0].slice('tag:'.length), value: tag[1][0] ?? '' } }),
+    ...(vpcIds === undefined ? {} : { vpcIds: vpcIds as readonly VpcId[] }),
+    ...(tag === undefined ? {} : { tag: { key: tag[0].slice('tag:'.length), value: tag[1] } }),
   };
 }
 

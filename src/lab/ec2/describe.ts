@@ -46,7 +46,7 @@ export function describeEnis(
   filter: EniFilter,
   view: { readonly moment: Moment; readonly random: Random },
 ): readonly Ec2Eni[] {
-  return seen(region.enis, candidates(region, filter), view).filter((eni) => matches(eni, filter));
+  return seen(region.enis, candidates(region, filter), view).filter(matcher(filter));
 }
 
 /** ENIs that may match, without looking at each ENI of the account when ids are given. */
@@ -58,12 +58,22 @@ function candidates(region: Region, filter: EniFilter): readonly EniId[] {
   return region.enis.recentKeys();
 }
 
-function matches(eni: Ec2Eni, { eniIds, instanceIds, tag }: EniFilter): boolean {
-  if (eniIds !== undefined && !eniIds.includes(eni.eniId)) return false;
-  if (instanceIds !== undefined) {
-    if (eni.attachment === undefined || !instanceIds.includes(eni.attachment.instanceId)) return false;
-  }
-  return tag === undefined || eni.tags[tag.key] === tag.value;
+/** Every filter that is given must match. */
+function matcher({ eniIds, instanceIds, vpcIds, tag }: EniFilter): (eni: Ec2Eni) => boolean {
+  const oneOf = <T>(values: readonly T[] | undefined): ((value: T | undefined) => boolean) => {
+    if (values === undefined) return () => true;
+    const wanted = new Set(values);
+    return (value) => value !== undefined && wanted.has(value);
+  };
+  const isEni = oneOf(eniIds);
+  const isInstance = oneOf(instanceIds);
+  const isVpc = oneOf(vpcIds);
+  const isTagged = oneOf(typeof tag?.value === 'string' ? [tag.value] : tag?.value);
+  return (eni) =>
+    isEni(eni.eniId) &&
+    isInstance(eni.attachment?.instanceId) &&
+    isVpc(eni.vpcId) &&
+    isTagged(tag && eni.tags[tag.key]);
 }
 
 export function describeInstances(
