@@ -2,111 +2,28 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { readingRules } from './ec2-reading.contract.ts';
 import type { Ip } from '../domain/address/ip.ts';
-import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
-import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
-import type { Clock } from './clock.ts';
-import type { CreateEniRequest, Ec2, Ec2Eni, Ec2Failure, Ec2Outcome, EniFilter } from './ec2.ts';
+import type { CreateEniRequest, Ec2Eni, Ec2Outcome } from './ec2.ts';
+import {
+  NO_ENI,
+  NO_SUBNET,
+  NO_GROUP,
+  NO_INSTANCE,
+  NO_ATTACHMENT,
+  value,
+  failsWith,
+  eventually,
+  creation,
+  create,
+  read,
+  freeCount,
+  attach,
+  createAttached,
+  type Ec2ContractWorld,
+  type Ec2Rule,
+} from './ec2-world.contract.ts';
 
-export interface Ec2ContractWorld {
-  readonly ec2: Ec2;
-  readonly clock: Clock;
-  /** Runs work to its end; a simulated world moves its time meanwhile. */
-  run<T>(work: () => Promise<T>): Promise<T>;
-  readonly vpcId: VpcId;
-  /** With room, in the instance's zone. */
-  readonly subnetId: SubnetId;
-  readonly otherZoneSubnetId: SubnetId;
-  /** A /28 with nothing in it: 11 addresses. It alone carries the tags `purpose=pods` and `team=a*`. */
-  readonly smallSubnetId: SubnetId;
-  readonly securityGroupId: SecurityGroupId;
-  readonly otherVpcSecurityGroupId: SecurityGroupId;
-  /** Running, with its primary ENI alone; of a type with one network card. */
-  readonly instanceId: InstanceId;
-  readonly limits: InstanceLimits;
-}
-
-const NO_ENI = 'eni-0123456789abcdef0' as EniId;
-const NO_SUBNET = 'subnet-0123456789abcdef0' as SubnetId;
-const NO_VPC = 'vpc-0123456789abcdef0' as VpcId;
-const NO_GROUP = 'sg-0123456789abcdef0' as SecurityGroupId;
-const NO_INSTANCE = 'i-0123456789abcdef0' as InstanceId;
-const NO_ATTACHMENT = 'eni-attach-0123456789abcdef0' as AttachmentId;
-
-const POLL_MS = 1000;
-const POLL_MAX = 120;
-
-function value<T>(outcome: Ec2Outcome<T>): T {
-  if (outcome.kind !== 'ok') assert.fail(`expected an answer, got ${JSON.stringify(outcome)}`);
-  return outcome.value;
-}
-
-function failsWith(outcome: Ec2Outcome<unknown>, kind: Ec2Failure['kind'], code: string): void {
-  assert.equal(outcome.kind, 'failed', JSON.stringify(outcome));
-  if (outcome.kind !== 'failed') return;
-  assert.deepEqual({ kind: outcome.failure.kind, code: outcome.failure.code }, { kind, code });
-  assert.notEqual(outcome.failure.message, '');
-}
-
-/** Describes are eventually consistent, so what must be seen is waited for. */
-async function eventually(
-  world: Ec2ContractWorld,
-  what: string,
-  holds: () => Promise<boolean>,
-): Promise<void> {
-  for (let poll = 0; poll < POLL_MAX; poll++) {
-    if (await holds()) return;
-    await world.clock.sleep(POLL_MS, 'poll');
-  }
-  assert.fail(`never: ${what}`);
-}
-
-let tokenCount = 0;
-
-const creation = (world: Ec2ContractWorld, change: Partial<CreateEniRequest> = {}): CreateEniRequest => {
-  tokenCount += 1;
-  return {
-    clientToken: `contract-${world.clock.now()}-${tokenCount}`,
-    subnetId: world.subnetId,
-    securityGroupIds: [world.securityGroupId],
-    secondaryAddressCount: 2,
-    description: 'contract',
-    tags: { purpose: 'contract' },
-    ...change,
-  };
-};
-
-const create = async (world: Ec2ContractWorld, change: Partial<CreateEniRequest> = {}): Promise<Ec2Eni> =>
-  value(await world.ec2.createNetworkInterface(creation(world, change)));
-
-const read = async (world: Ec2ContractWorld, eniId: EniId): Promise<Ec2Eni | undefined> =>
-  value(await world.ec2.describeNetworkInterfaces({ eniIds: [eniId] }))[0];
-
-const freeCount = async (world: Ec2ContractWorld, subnetId: SubnetId): Promise<number | undefined> =>
-  value(await world.ec2.describeSubnets([subnetId]))[0]?.freeAddressCount;
-
-const attach = (
-  world: Ec2ContractWorld,
-  eniId: EniId,
-  deviceIndex: number,
-): Promise<Ec2Outcome<AttachmentId>> =>
-  world.ec2.attachNetworkInterface({
-    eniId,
-    instanceId: world.instanceId,
-    deviceIndex,
-    networkCardIndex: 0,
-  });
-
-async function createAttached(world: Ec2ContractWorld, deviceIndex: number): Promise<Ec2Eni> {
-  const { eniId } = await create(world);
-  value(await attach(world, eniId, deviceIndex));
-  await eventually(world, `${eniId} is in use`, async () => (await read(world, eniId))?.status === 'in-use');
-  const eni = await read(world, eniId);
-  assert.ok(eni);
-  return eni;
-}
-
-/** Registers the suite. `createWorld` makes a fresh account for each test. */
 export function ec2Contract(name: string, createWorld: () => Promise<Ec2ContractWorld>): void {
   const rule = (title: string, body: (world: Ec2ContractWorld) => Promise<void>): void => {
     test(title, async () => {
@@ -120,9 +37,7 @@ export function ec2Contract(name: string, createWorld: () => Promise<Ec2Contract
   describe(`${name}: reading`, () => readingRules(rule));
 }
 
-type Rule = (title: string, body: (world: Ec2ContractWorld) => Promise<void>) => void;
-
-function creatingRules(rule: Rule): void {
+function creatingRules(rule: Ec2Rule): void {
   rule('a new ENI has what was asked for, and is seen by id and by tag', async (world) => {
     const eni = await create(world, { tags: { purpose: 'contract', 'eniwhere.io/intent': 'one' } });
     assert.equal(eni.status, 'available');
@@ -190,7 +105,7 @@ function creatingRules(rule: Rule): void {
   });
 }
 
-function attachingRules(rule: Rule): void {
+function attachingRules(rule: Ec2Rule): void {
   rule('an ENI is attached after a while, and its attachment says where', async (world) => {
     const eni = await create(world);
     const attachmentId = value(await attach(world, eni.eniId, 1));
@@ -275,7 +190,7 @@ function attachingRules(rule: Rule): void {
   });
 }
 
-function addressRules(rule: Rule): void {
+function addressRules(rule: Ec2Rule): void {
   rule('assigned addresses are answered, and are on the ENI', async (world) => {
     const { eniId, addresses } = await createAttached(world, 1);
     const added = value(await world.ec2.assignPrivateIpAddresses({ eniId, count: 3 }));
@@ -326,85 +241,5 @@ function addressRules(rule: Rule): void {
       addresses: [primaryAddress] as readonly Ip[],
     });
     assert.equal(refused.kind, 'failed');
-  });
-}
-
-function readingRules(rule: Rule): void {
-  rule('ids that do not exist are missing from the answer', async (world) => {
-    const subnets = value(await world.ec2.describeSubnets([world.subnetId, NO_SUBNET]));
-    assert.deepEqual(
-      subnets.map(({ subnetId }) => subnetId),
-      [world.subnetId],
-    );
-    assert.deepEqual(value(await world.ec2.describeSecurityGroups([NO_GROUP])), []);
-    assert.deepEqual(value(await world.ec2.describeInstances([NO_INSTANCE])), []);
-    assert.deepEqual(value(await world.ec2.describeNetworkInterfaces({ eniIds: [NO_ENI] })), []);
-    assert.deepEqual(value(await world.ec2.describeInstanceTypes(['x0.none'])), []);
-  });
-
-  rule('subnets are found by VPC and tags, all of which must match, letter by letter', async (world) => {
-    const find = async (tags: Readonly<Record<string, string>>, vpcIds = [world.vpcId]): Promise<unknown> =>
-      value(await world.ec2.findSubnets({ vpcIds, tags })).map(({ subnetId }) => subnetId);
-    assert.deepEqual(await find({ purpose: 'pods' }), [world.smallSubnetId]);
-    assert.deepEqual(await find({ purpose: 'pods', team: 'a*' }), [world.smallSubnetId]);
-    assert.deepEqual(await find({ purpose: 'pods', team: 'a' }), []);
-    assert.deepEqual(await find({ purpose: 'p*' }), []);
-    assert.deepEqual(await find({ purpose: 'pods' }, [NO_VPC]), []);
-  });
-
-  rule('every filter given must match', async (world) => {
-    const mine = await createAttached(world, 1);
-    await create(world, { tags: { other: 'one' } });
-    const byBoth = await world.ec2.describeNetworkInterfaces({
-      instanceIds: [world.instanceId],
-      tag: { key: 'purpose', value: 'contract' },
-    });
-    assert.deepEqual(
-      value(byBoth).map(({ eniId }) => eniId),
-      [mine.eniId],
-    );
-    const byNeither = await world.ec2.describeNetworkInterfaces({
-      instanceIds: [world.instanceId],
-      tag: { key: 'other', value: 'one' },
-    });
-    assert.deepEqual(value(byNeither), []);
-  });
-
-  rule('ENIs are found by their VPC, and by any of several values of a tag', async (world) => {
-    const found = async (filter: EniFilter): Promise<ReadonlySet<string>> =>
-      new Set(value(await world.ec2.describeNetworkInterfaces(filter)).map(({ eniId }) => eniId));
-    const tagged = async (turn: string): Promise<string> => (await create(world, { tags: { turn } })).eniId;
-    const [one, two, three] = [await tagged('one'), await tagged('two'), await tagged('three')];
-    const [instance] = value(await world.ec2.describeInstances([world.instanceId]));
-    assert.deepEqual(
-      await found({ vpcIds: [world.vpcId] }),
-      new Set([one, two, three, instance?.primaryEniId]),
-    );
-    const twoOfThem = { tag: { key: 'turn', value: ['one', 'three', 'none'] } };
-    assert.deepEqual(await found(twoOfThem), new Set([one, three]));
-    assert.deepEqual(await found({ ...twoOfThem, vpcIds: ['vpc-0123456789abcdef0' as VpcId] }), new Set());
-  });
-
-  rule('an instance names its primary ENI, which is attached to it at device index 0', async (world) => {
-    const [instance] = value(await world.ec2.describeInstances([world.instanceId]));
-    assert.ok(instance);
-    assert.equal(instance.state, 'running');
-    assert.equal(instance.instanceType, world.limits.instanceType);
-    const eni = await read(world, instance.primaryEniId);
-    assert.equal(eni?.attachment?.deviceIndex, 0);
-    assert.equal(eni?.primaryAddress, instance.primaryAddress);
-    assert.equal(eni?.subnetId, instance.primarySubnetId);
-    assert.deepEqual(eni?.securityGroupIds, instance.primarySecurityGroupIds);
-  });
-
-  rule('groups, VPCs and instance types are described', async (world) => {
-    assert.deepEqual(value(await world.ec2.describeSecurityGroups([world.securityGroupId])), [
-      { securityGroupId: world.securityGroupId, vpcId: world.vpcId },
-    ]);
-    const [vpc] = value(await world.ec2.describeVpcs([world.vpcId]));
-    assert.ok(vpc && vpc.cidrs.length > 0);
-    assert.deepEqual(value(await world.ec2.describeInstanceTypes([world.limits.instanceType])), [
-      world.limits,
-    ]);
   });
 }
