@@ -65,6 +65,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
     }),
   serveEc2: serveLabEc2,
   openEc2,
+  openCluster: async (request) => {
+    const { openClusterHere } = await import('./open-cluster.ts');
+    return openClusterHere(request, packageFields.version);
+  },
   clock: systemClock,
   simulation: simulationMachine,
   whenInterrupted: interrupted,

@@ -5,6 +5,7 @@ import type { Fault } from '../lab/scenario/fault.ts';
 import type { OpenLab } from '../lab/scenario/open-lab.ts';
 import type { Scenario } from '../lab/scenario/scenario.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { ClusterReader } from '../ports/cluster.ts';
 import type { Ec2Reader } from '../ports/ec2.ts';
 import type { RunPlan, SimulationResult } from '../lab/scenario/simulation/simulate.ts';
 
@@ -79,6 +80,20 @@ export interface AwsAccess {
   readonly region: string;
 }
 
+export interface ClusterRequest {
+  /** Path of a kubeconfig; as kubectl finds it when absent. */
+  readonly kubeconfig?: string;
+  /** The kubeconfig's current one when absent. */
+  readonly context?: string;
+}
+
+export interface ClusterAccess {
+  readonly cluster: ClusterReader;
+  /** Why the cluster could not be followed, when that was last noticed. */
+  readonly trouble: () => string | undefined;
+  readonly close: () => void;
+}
+
 export interface CliContext {
   readonly version: string;
   readonly write: (text: string) => void;
@@ -93,6 +108,8 @@ export interface CliContext {
   readonly openLab: (request: LabRequest) => Promise<LabAnswer>;
   /** EC2 to read from, or why it cannot be asked: no Region, no credentials. */
   readonly openEc2: (region: string | undefined) => Promise<Result<AwsAccess, string>>;
+  /** The cluster to read from, or what is wrong with the kubeconfig. */
+  readonly openCluster: (request: ClusterRequest) => Promise<Result<ClusterAccess, string>>;
   readonly clock: Clock;
   readonly serveEc2: (request: Ec2ServerRequest) => Promise<Ec2ServerAnswer>;
   readonly simulation: SimulationMachine;

@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { type CliContext, EXIT } from './context.ts';
+import { addExplain } from './explain.ts';
 import { addIamPolicy } from './iam-policy.ts';
 import { addLabEc2 } from './lab-ec2.ts';
 import { addLabSimulate } from './lab-simulate.ts';
@@ -48,6 +49,7 @@ Examples:
   addLabRun(lab, context, end);
   addLabUp(lab, context, end);
   addLabEc2(lab, context, end);
+  addExplain(program, context, end);
   addMaxPods(program, context, end);
   addUserData(program, context, end);
   addPlan(program, context, end);

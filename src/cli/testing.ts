@@ -6,7 +6,7 @@ import { calm } from '../lab/faults/fault-profile.ts';
 import { openMemoryLab } from '../lab/scenario/open-lab.ts';
 import type { SimulationResult } from '../lab/scenario/simulation/simulate.ts';
 import type { Log } from '../ports/log.ts';
-import type { CliContext, LabAnswer, SimulationMachine } from './context.ts';
+import type { CliContext, LabAnswer, LabRequest, SimulationMachine } from './context.ts';
 import { runCli } from './program.ts';
 
 export const quiet: Log = {
@@ -55,6 +55,12 @@ export function simulationOf(allHold: boolean): SimulationMachine {
   };
 }
 
+/** A lab in memory, always the same one for a scenario. */
+export async function openTestLab({ scenario }: LabRequest): Promise<LabAnswer> {
+  const deps = { seed: 1, log: quiet, labLog: quiet, why: 'a test', drain: () => setImmediate() };
+  return { kind: 'Open', open: await openMemoryLab(scenario, deps) };
+}
+
 /** A machine without files, AWS or cluster, on which a lab runs in memory; `overrides` say what it has. */
 export async function runCommand(args: readonly string[], overrides: Partial<CliContext> = {}): Promise<Ran> {
   let out = '';
@@ -70,18 +76,10 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     colour: false,
     readFile: (path) => Promise.resolve({ ok: false, error: `${path}: no such file` }),
     writeFile: (path) => Promise.resolve({ ok: false, error: `${path} cannot be written: a test` }),
-    openLab: async ({ scenario }): Promise<LabAnswer> => ({
-      kind: 'Open',
-      open: await openMemoryLab(scenario, {
-        seed: 1,
-        log: quiet,
-        labLog: quiet,
-        why: 'a test',
-        drain: () => setImmediate(),
-      }),
-    }),
+    openLab: openTestLab,
     openEc2: () =>
       Promise.resolve({ ok: false, error: 'no AWS Region is set: give --region, or set AWS_REGION' }),
+    openCluster: () => Promise.resolve({ ok: false, error: 'there is no kubeconfig' }),
     clock: systemClock,
     serveEc2: () => Promise.resolve({ kind: 'Impossible', message: 'no port is free' }),
     simulation: simulationOf(true),

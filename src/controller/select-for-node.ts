@@ -7,7 +7,7 @@ import { selectEniConfig } from '../domain/eniconfig/select-eni-config.ts';
 import type { SelectionNode } from '../domain/eniconfig/selection-node.ts';
 import type { Selection } from '../domain/eniconfig/selection.ts';
 import type { NodeName } from '../domain/ids.ts';
-import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { currentEniConfig } from '../domain/ipam/current-eni-config.ts';
 import type { NodeRecord } from '../ports/cluster.ts';
 import type { Ec2Instance } from '../ports/ec2.ts';
 import type { ClusterView } from './cluster-view.ts';
@@ -42,7 +42,7 @@ export function selectForNode(
   const { cluster, settings, choices } = from;
   const classes: readonly NamedClass[] = [...cluster.classes.values()];
   const selected = selectionNodeOf(node, instance);
-  const current = currentOf(cluster.nodeNetworks.get(node.name)?.spec);
+  const current = currentEniConfig(cluster.nodeNetworks.get(node.name)?.spec);
   const { selection } = selectEniConfig({
     node: { kind: 'Readable', node: selected },
     eniConfigs: { kind: 'Readable', byName: resolveEniConfigs(cluster, from.ec2) },
@@ -71,25 +71,12 @@ export const selectionNodeOf = (node: NodeRecord, instance: Ec2Instance): Select
 const looksAtOthers = ({ spec }: NamedClass): boolean =>
   spec.kind === 'Parsed' && ['MostFree', 'Spread'].includes(spec.nodeNetworkClass.strategy);
 
-/**
- * The ENIConfig whose ENIs take new pods. A selection that failed for a while has left the ENIs as they were, so the
- * choice is still to be read from them.
- */
-function currentOf(spec: NodeNetworkSpec | undefined): string | undefined {
-  if (spec === undefined) return undefined;
-  if (spec.selection.kind === 'EniConfig') return spec.selection.name;
-  const [largest] = spec.enis
-    .filter((eni) => !eni.primary && !eni.cordoned && eni.eniConfig !== '')
-    .sort((a, b) => b.addresses.length - a.addresses.length);
-  return largest?.eniConfig;
-}
-
 /** What all nodes but this one make of each ENIConfig. */
 function useBesides(name: NodeName, from: SelectionSources): ReadonlyMap<string, EniConfigUse> {
   const use = new Map<string, EniConfigUse>();
   for (const other of from.cluster.nodes.keys()) {
     const spec = from.cluster.nodeNetworks.get(other)?.spec;
-    const choice = from.choices.get(other as NodeName) ?? currentOf(spec);
+    const choice = from.choices.get(other as NodeName) ?? currentEniConfig(spec);
     if (other === name || choice === undefined) continue;
     const before = use.get(choice);
     const hasStarted = spec?.enis.some((eni) => eni.eniConfig === choice) ?? false;

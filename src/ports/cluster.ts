@@ -27,6 +27,8 @@ export interface NodeRecord extends Meta {
   readonly taints: readonly NodeTaint[];
   /** status.capacity of the extended resources whose names begin with `eniwhere.io/`; others are left out. */
   readonly extendedResources: Readonly<Record<string, number>>;
+  /** status.capacity.pods: what kubelet was told; absent until it has said so. */
+  readonly podCapacity?: number;
 }
 
 export interface NodeTaint {

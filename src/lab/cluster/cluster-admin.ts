@@ -31,6 +31,7 @@ export interface NodeMaking extends MetaMaking {
   /** The zone of the provider id, where there is no label topology.kubernetes.io/zone. */
   readonly zone?: string;
   readonly taints?: readonly NodeTaint[];
+  readonly podCapacity?: number;
 }
 
 export interface PodMaking extends MetaMaking {
@@ -144,6 +145,7 @@ function applyNode(store: ObjectStore, making: NodeMaking): NodeRecord {
   const labels = making.labels ?? before?.labels ?? {};
   const zone = labels[ZONE_LABEL] ?? making.zone ?? before?.zone;
   const instanceId = making.instanceId ?? before?.instanceId;
+  const podCapacity = making.podCapacity ?? before?.podCapacity;
   const fields = {
     name: making.name,
     labels,
@@ -152,6 +154,7 @@ function applyNode(store: ObjectStore, making: NodeMaking): NodeRecord {
     extendedResources: before?.extendedResources ?? {},
     ...(instanceId === undefined ? {} : { instanceId }),
     ...(zone === undefined ? {} : { zone }),
+    ...(podCapacity === undefined ? {} : { podCapacity }),
   };
   return before === undefined
     ? store.create('Node', fields)

@@ -25,6 +25,7 @@ export interface NodeObject extends Meta {
   readonly taints: readonly z.output<typeof taint>[];
   /** Of status.capacity, what is ours to publish. */
   readonly extendedResources: Readonly<Record<string, number>>;
+  readonly podCapacity?: number;
 }
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
@@ -37,6 +38,7 @@ export function readNode(value: unknown): Result<NodeObject, Unreadable> {
   const meta = metaOf(metadata);
   const provider = readProviderId(spec?.providerID ?? '');
   const zone = meta.labels[ZONE_LABEL] ?? provider.zone;
+  const pods = Number(status?.capacity?.['pods'] ?? Number.NaN);
   return ok({
     ...meta,
     name: metadata.name,
@@ -44,6 +46,7 @@ export function readNode(value: unknown): Result<NodeObject, Unreadable> {
     extendedResources: ownResources(status?.capacity ?? {}),
     ...(provider.instanceId === undefined ? {} : { instanceId: provider.instanceId }),
     ...(zone === undefined ? {} : { zone }),
+    ...(Number.isInteger(pods) ? { podCapacity: pods } : {}),
   });
 }
 

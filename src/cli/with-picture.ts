@@ -1,0 +1,107 @@
+// What the commands share that look at a cluster: which one, and the picture of it.
+
+import { type Command, InvalidArgumentError } from 'commander';
+import { NO_INTERRUPT } from '../lab/scenario/interrupt.ts';
+import { parseScenario, showMistakes } from '../lab/scenario/parse-scenario.ts';
+import { runTimeline } from '../lab/scenario/run-timeline.ts';
+import { err, ok, type Result } from '../domain/result.ts';
+import type { CliContext } from './context.ts';
+import { type GatheredPicture, gatherPicture } from './gather-picture.ts';
+import { withProgress } from './output.ts';
+
+export interface ClusterOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly scenario?: string;
+  readonly setting: Readonly<Record<string, string>>;
+  readonly region?: string;
+  readonly offline: boolean;
+}
+
+export const withClusterOptions = (command: Command): Command =>
+  command
+    .option('--kubeconfig <file>', 'which kubeconfig; KUBECONFIG, or ~/.kube/config')
+    .option('--context <name>', 'which of its contexts; the current one')
+    .option('--scenario <file>', 'look at a lab instead: play the scenario in memory')
+    .option(
+      '--setting <NAME=VALUE>',
+      'a setting that the controller runs with and that is not its default, such as ENI_CONFIG_LABEL_DEF; may be repeated',
+      setting,
+      {},
+    )
+    .option('--region <name>', 'AWS Region to ask')
+    .option('--offline', 'do not ask EC2', false);
+
+function setting(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Expected NAME=VALUE.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Takes pictures until `close`: one, or many for --watch. */
+export interface PictureTaker {
+  readonly take: () => Promise<Result<GatheredPicture, string>>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openPictures(
+  context: CliContext,
+  options: ClusterOptions,
+): Promise<Result<PictureTaker, string>> {
+  if (options.scenario !== undefined) return inLab(context, options.scenario, options.setting);
+  const opened = await context.openCluster({
+    ...(options.kubeconfig === undefined ? {} : { kubeconfig: options.kubeconfig }),
+    ...(options.context === undefined ? {} : { context: options.context }),
+  });
+  if (!opened.ok) return opened;
+  const { cluster, trouble, close } = opened.value;
+  const access = options.offline
+    ? err('EC2 was not to be asked')
+    : await withProgress(context, 'looking for AWS credentials', context.openEc2(options.region));
+  const ec2 = access.ok ? { reader: access.value.ec2, region: access.value.region } : access.error;
+  const { clock } = context;
+  return ok({
+    take: () =>
+      withProgress(
+        context,
+        'reading the cluster',
+        gatherPicture({ cluster, trouble, ec2, clock, settings: options.setting }),
+      ),
+    close: () => Promise.resolve(close()),
+  });
+}
+
+/** The scenario's own settings hold; those of the command line go before them. */
+async function inLab(
+  context: CliContext,
+  file: string,
+  given: Readonly<Record<string, string>>,
+): Promise<Result<PictureTaker, string>> {
+  const text = await context.readFile(file);
+  if (!text.ok) return text;
+  const scenario = parseScenario(text.value);
+  if (!scenario.ok) return err(showMistakes(file, scenario.error));
+  const opened = await context.openLab({
+    scenario: scenario.value,
+    network: 'memory',
+    ec2: 'inside',
+    verbose: false,
+  });
+  if (opened.kind !== 'Open')
+    return err(opened.kind === 'Impossible' ? opened.message : 'the lab ran elsewhere');
+  const { lab, drive } = opened.open;
+  await drive(runTimeline(lab, () => {}, NO_INTERRUPT));
+  return ok({
+    take: () =>
+      drive(
+        gatherPicture({
+          cluster: lab.cluster.client(),
+          trouble: () => undefined,
+          ec2: { reader: lab.ec2.client('tools'), region: 'lab' },
+          clock: lab.clock,
+          settings: { ...scenario.value.settings, ...given },
+        }),
+      ),
+    close: () => drive(lab.close()),
+  });
+}

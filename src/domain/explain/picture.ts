@@ -1,0 +1,100 @@
+// A cluster at one moment, as the tools look at it: objects of Kubernetes, and what EC2 says when it could be asked.
+
+import type { ClassSpec } from '../eniconfig/node-network-class.ts';
+import type { SubnetFacts } from '../eniconfig/eni-config.ts';
+import type { EniConfigObject } from '../eniconfig/resolve-eni-config.ts';
+import type { SelectionSettings } from '../eniconfig/selection-input.ts';
+import type { InstanceId, NodeName, PodKey, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
+import type { InstanceLimits } from '../instance/instance-limits.ts';
+import type { InstanceFacts, NodeNetworkSpec, NodeNetworkStatus } from '../ipam/node-network.ts';
+import type { WarmTargets } from '../ipam/warm-targets.ts';
+
+interface Named {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly deleting: boolean;
+}
+
+export interface PictureNode extends Named {
+  readonly name: NodeName;
+  readonly instanceId?: InstanceId;
+  readonly zone?: string;
+  readonly taints: readonly { readonly key: string; readonly effect: string }[];
+  /** status.capacity.pods, as kubelet was told. */
+  readonly podCapacity?: number;
+}
+
+export interface PicturePod extends Named {
+  readonly key: PodKey;
+  readonly namespace: string;
+  readonly nodeName?: NodeName;
+  readonly hostNetwork: boolean;
+  readonly finished: boolean;
+}
+
+export interface PictureEniConfig extends EniConfigObject {
+  readonly deleting: boolean;
+  /** As the controller keeps it. */
+  readonly status?: {
+    readonly ready: boolean;
+    readonly message: string;
+    readonly zone?: string;
+    readonly cidr?: string;
+    readonly freeAddressCount?: number;
+  };
+}
+
+export interface PictureNetwork {
+  readonly name: NodeName;
+  readonly generation: number;
+  readonly spec: NodeNetworkSpec;
+  readonly status: NodeNetworkStatus;
+}
+
+/** Ids that were asked for and are not here do not exist. */
+export interface Ec2Picture {
+  readonly region: string;
+  readonly instances: ReadonlyMap<InstanceId, InstanceFacts>;
+  readonly subnets: ReadonlyMap<SubnetId, SubnetFacts>;
+  readonly groupVpcs: ReadonlyMap<SecurityGroupId, VpcId>;
+}
+
+export interface PictureSettings {
+  readonly selection: SelectionSettings;
+  readonly targets: WarmTargets;
+  readonly startupTaint: string;
+}
+
+export interface Picture {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly nodes: readonly PictureNode[];
+  readonly pods: readonly PicturePod[];
+  readonly eniConfigs: readonly PictureEniConfig[];
+  readonly classes: readonly { readonly name: string; readonly spec: ClassSpec }[];
+  readonly networks: readonly PictureNetwork[];
+  /** Or why EC2 could not be asked, in words. */
+  readonly ec2: Ec2Picture | string;
+  /** instance type -> limits, by EC2 or by the table */
+  readonly limits: ReadonlyMap<string, InstanceLimits>;
+  readonly settings: PictureSettings;
+}
+
+export const networkOf = (picture: Picture, name: string): PictureNetwork | undefined =>
+  picture.networks.find((one) => one.name === name);
+
+/** The node's EC2 facts: EC2's own, else those that the controller has published. */
+export function instanceOf(picture: Picture, node: PictureNode): InstanceFacts | undefined {
+  const asked =
+    typeof picture.ec2 === 'string' || node.instanceId === undefined
+      ? undefined
+      : picture.ec2.instances.get(node.instanceId);
+  return asked ?? networkOf(picture, node.name)?.spec.instance;
+}
+
+/** Pods bound to the node that need an address, in code-unit order. */
+export const podsOn = (picture: Picture, name: string): readonly PicturePod[] =>
+  picture.pods
+    .filter((pod) => pod.nodeName === name && !pod.hostNetwork && !pod.finished)
+    .sort((a, b) => (a.key < b.key ? -1 : 1));

@@ -1,0 +1,70 @@
+// The selection of a node, made anew from the picture: the controller's own rules, with every one that was tried.
+
+import { settingsClassOf } from '../eniconfig/class-of-node.ts';
+import type { EniConfigUse } from '../eniconfig/class-strategy.ts';
+import type { ClassOverrides } from '../eniconfig/node-network-class.ts';
+import { selectEniConfig, type SelectionDecision } from '../eniconfig/select-eni-config.ts';
+import type { SelectionNode } from '../eniconfig/selection-node.ts';
+import { currentEniConfig } from '../ipam/current-eni-config.ts';
+import { eniConfigViews } from './eni-config-views.ts';
+import { instanceOf, networkOf, type Picture, type PictureNode } from './picture.ts';
+
+export interface ReplayedSelection {
+  readonly decision: SelectionDecision;
+  /** The class that claims the node, if one does. */
+  readonly className?: string;
+  readonly overrides: ClassOverrides;
+}
+
+const NO_OVERRIDES: ClassOverrides = {};
+
+/** Undefined while nobody knows the node's instance: neither EC2 nor a NodeNetwork. */
+export function replaySelection(picture: Picture, node: PictureNode): ReplayedSelection | undefined {
+  const selected = selectionNodeOf(picture, node);
+  if (selected === undefined) return undefined;
+  const current = currentEniConfig(networkOf(picture, node.name)?.spec);
+  const decision = selectEniConfig({
+    node: { kind: 'Readable', node: selected },
+    eniConfigs: { kind: 'Readable', byName: eniConfigViews(picture) },
+    classes: picture.classes,
+    ...(current === undefined ? {} : { current }),
+    use: useBesides(picture, node.name),
+    settings: picture.settings.selection,
+  });
+  const found = settingsClassOf(picture.classes, selected);
+  return {
+    decision,
+    ...(found === undefined ? {} : { className: found.name }),
+    overrides: found?.overrides ?? NO_OVERRIDES,
+  };
+}
+
+function selectionNodeOf(picture: Picture, node: PictureNode): SelectionNode | undefined {
+  const instance = instanceOf(picture, node);
+  if (instance === undefined) return undefined;
+  const { name, labels, annotations } = node;
+  const { zone, vpcId, instanceType, primaryAddress, primarySubnetId, primarySecurityGroupIds } = instance;
+  return {
+    name,
+    labels,
+    annotations,
+    zone,
+    vpcId,
+    instanceType,
+    primaryAddress,
+    primarySubnetId,
+    primarySecurityGroupIds,
+  };
+}
+
+/** What the other nodes make of each ENIConfig, by what is published. */
+function useBesides(picture: Picture, name: string): ReadonlyMap<string, EniConfigUse> {
+  const use = new Map<string, EniConfigUse>();
+  for (const network of picture.networks) {
+    const choice = currentEniConfig(network.spec);
+    if (network.name === name || choice === undefined) continue;
+    const nodeCount = (use.get(choice)?.nodeCount ?? 0) + 1;
+    use.set(choice, { nodeCount, pendingCount: 0 });
+  }
+  return use;
+}
