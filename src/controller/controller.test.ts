@@ -170,6 +170,28 @@ test('[LV-4] [API-3] a full subnet: the Event names it, EC2 is not pestered, and
   assert.ok((world.podEnis()[0]?.addresses.length ?? 0) >= 3);
 });
 
+test('[SEL-15] a node that is left alone by its label gets nothing, keeps what it has, and goes on without the label', async () => {
+  const world = createWorld();
+  const label = (value: string | undefined): void =>
+    world.cluster.admin.setLabel({ kind: 'Node', name: NODE }, 'eniwhere.io/managed', value);
+  world.joinNode();
+  label('false');
+  world.startPods(3);
+  await world.run(30);
+  assert.equal(world.ec2.calls.writeCount(), 0);
+  assert.equal(world.cluster.admin.nodeNetwork(NODE), undefined);
+  label(undefined);
+  await world.run(30);
+  const addressCount = world.podEnis()[0]?.addresses.length;
+  assert.equal(addressCount, 4, 'three pods and one warm');
+  label('false');
+  const before = world.ec2.calls.writeCount();
+  world.startPods(9);
+  await world.run(60);
+  assert.equal(world.ec2.calls.writeCount(), before);
+  assert.equal(world.podEnis()[0]?.addresses.length, addressCount);
+});
+
 test('a missing permission is told with the action to allow', async () => {
   const world = createWorld();
   world.ec2.admin.denyAction('CreateNetworkInterface');

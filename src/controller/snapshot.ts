@@ -32,6 +32,9 @@ export interface SnapshotSources {
   readonly freshIntentId: IntentId;
 }
 
+/** `false` on a node whose network somebody else keeps. */
+const MANAGED_LABEL = 'eniwhere.io/managed';
+
 /** The node as believed now, or what has to be known first. */
 export function snapshotOf(
   name: NodeName,
@@ -42,6 +45,8 @@ export function snapshotOf(
   const node = cluster.nodes.get(name);
   if (!isSynced(cluster)) return err('the first lists of the cluster have not all come yet');
   if (node === undefined) return err(`node "${name}" does not exist`);
+  if (node.labels[MANAGED_LABEL] === 'false')
+    return err(`label ${MANAGED_LABEL} leaves node "${name}" alone`);
   if (node.instanceId === undefined) return err(`node "${name}" has no provider id yet`);
   const instance = knownValue(ec2.instances, node.instanceId);
   if (instance === undefined) return err(`EC2 does not show instance ${node.instanceId} of node "${name}"`);
