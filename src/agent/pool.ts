@@ -35,6 +35,8 @@ export interface Pool {
   /** The runtime has given up on the sandbox: its ADD, if it waits, waits no longer. */
   giveUp(sandbox: SandboxKey): void;
   waitingCount(): number;
+  /** Sandboxes that got none within their time, since the start. */
+  noAddressCount(): number;
 }
 
 interface Waiter {
@@ -47,6 +49,7 @@ interface Waiter {
 export function createPool(context: AgentContext): Pool {
   /** In the order in which they came; those that look for an address at this very moment included. */
   const waiters = new Set<Waiter>();
+  let noAddressCount = 0;
 
   const end = (waiter: Waiter, over: 'TimeIsUp' | 'GivenUp'): void => {
     waiter.over = over;
@@ -59,7 +62,11 @@ export function createPool(context: AgentContext): Pool {
       return choice.ok ? ok(hold(choice.value)) : choice;
     };
     let attempt = attemptNow();
-    if (attempt.ok || waitMs <= 0) return attempt;
+    if (attempt.ok) return attempt;
+    if (waitMs <= 0) {
+      noAddressCount += 1;
+      return attempt;
+    }
     context.log.mark('add-waits');
     const waiter: Waiter = { sandbox, over: undefined, wake: () => {} };
     waiters.add(waiter);
@@ -73,7 +80,9 @@ export function createPool(context: AgentContext): Pool {
     }
     timer.cancel();
     waiters.delete(waiter);
-    if (attempt.ok || waiter.over !== 'GivenUp') return attempt;
+    if (attempt.ok) return attempt;
+    noAddressCount += 1;
+    if (waiter.over !== 'GivenUp') return attempt;
     return err('the runtime has given the pod up meanwhile (DEL)');
   }
 
@@ -87,6 +96,7 @@ export function createPool(context: AgentContext): Pool {
       for (const waiter of waiters) if (sandboxId(waiter.sandbox) === id) end(waiter, 'GivenUp');
     },
     waitingCount: () => waiters.size,
+    noAddressCount: () => noAddressCount,
   };
 }
 

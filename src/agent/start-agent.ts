@@ -1,8 +1,6 @@
 // Starts the agent of a node: its loops, and the handler of the runtime's requests.
 
-import type { Ip } from '../domain/address/ip.ts';
 import type { NodeName } from '../domain/ids.ts';
-import type { Allocation, SpecVersion } from '../domain/ipam/ledger.ts';
 import type { CniReply, CniRequest } from '../protocol/agent-socket/cni-message.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AgentCluster, Subscription } from '../ports/cluster.ts';
@@ -11,6 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { NetworkStack } from '../ports/network-stack.ts';
 import type { Random } from '../ports/random.ts';
 import { type AgentContext, initialState, notServing } from './agent-context.ts';
+import { type AgentSnapshot, describeAgent } from './agent-snapshot.ts';
 import { type CniHandler, createCniHandler } from './cni-handler.ts';
 import { createCooldowns } from './cooldowns.ts';
 import { createHostKeeper } from './host-keeper.ts';
@@ -41,24 +40,6 @@ export interface AgentDeps {
   readonly addWaitMs?: number;
 }
 
-/** What the agent does and believes, for introspection. */
-export interface AgentSnapshot {
-  /** Why ADD cannot be served at all; absent when it can. */
-  readonly notServing?: string;
-  readonly spec: SpecVersion | undefined;
-  readonly allocations: readonly Allocation[];
-  readonly cooling: readonly Ip[];
-  readonly withdrawn: readonly Ip[];
-  readonly routedAddressCount: number;
-  /** Addresses that the kernel may let reach instance metadata. */
-  readonly imdsAllowed: readonly Ip[];
-  readonly pendingEnis: readonly string[];
-  readonly waitingAddCount: number;
-  readonly requestCount: number;
-  readonly journalFailure?: string;
-  readonly hostFailure?: string;
-}
-
 export interface Agent {
   handleCni(request: CniRequest): Promise<CniReply>;
   describe(): AgentSnapshot;
@@ -77,7 +58,7 @@ export async function startAgent(deps: AgentDeps): Promise<Agent> {
   parts.loader.wake();
   return {
     handleCni: (request) => parts.handler.handle(request),
-    describe: () => describe(parts),
+    describe: () => describeAgent(parts),
     whenServing: () => parts.serving,
     stop: async () => {
       for (const watch of parts.watches) watch.close();
@@ -182,25 +163,4 @@ async function loadJournal(context: AgentContext, onLoaded: () => void): Promise
   shared.loadedAt = context.clock.now();
   onLoaded();
   return undefined;
-}
-
-function describe({ context, pool, handler }: Parts): AgentSnapshot {
-  const { shared, store } = context;
-  const ledger = store.ledger();
-  const why = notServing(context);
-  const journalFailure = store.failure();
-  return {
-    ...(why !== undefined && { notServing: why }),
-    spec: ledger.spec,
-    allocations: [...ledger.allocations.values()],
-    cooling: [...ledger.cooling.keys()],
-    withdrawn: [...ledger.withdrawn.keys()],
-    routedAddressCount: shared.routed.size,
-    imdsAllowed: [...shared.imdsOpen],
-    pendingEnis: shared.pendingEnis,
-    waitingAddCount: pool.waitingCount(),
-    requestCount: handler.requestCount(),
-    ...(journalFailure !== undefined && { journalFailure }),
-    ...(shared.hostFailure !== undefined && { hostFailure: shared.hostFailure }),
-  };
 }

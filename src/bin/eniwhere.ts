@@ -3,12 +3,14 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { systemClock } from '../adapters/system/clock.ts';
+import type { AgentCommands } from '../cli/agent-node.ts';
 import type { AwsAccess } from '../cli/context.ts';
 import { runCli } from '../cli/program.ts';
 import { ok, err, type Result } from '../domain/result.ts';
 import { simulationMachine } from './eniwhere-simulation.ts';
 import { openLabHere } from './eniwhere-lab.ts';
 import { serveLabEc2 } from './lab-ec2.ts';
+import { whenInterrupted } from './when-interrupted.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
@@ -28,15 +30,6 @@ async function writeText(path: string, text: string): Promise<Result<void, strin
   }
 }
 
-function whenInterrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    // A second signal ends the process the hard way: the handlers are gone by then.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-    // A process that started this one has gone (lab-ec2.ts).
-    process.once('disconnect', () => resolve());
-  });
-}
-
 const packageFields = JSON.parse(await readFile(PACKAGE, 'utf8')) as { readonly version: string };
 const interrupted = whenInterrupted();
 
@@ -48,6 +41,17 @@ async function openEc2(region: string | undefined): Promise<Result<AwsAccess, st
   const { createAwsEc2 } = await import('../adapters/aws/create-aws-ec2.ts');
   const ec2 = createAwsEc2({ version: packageFields.version, region: access.value });
   return ok({ ec2, region: access.value });
+}
+
+/** Loads the Linux adapter only for commands of the agent. */
+async function openAgent(): Promise<AgentCommands> {
+  const { agentCommands } = await import('./agent-commands.ts');
+  return agentCommands({
+    env: process.env,
+    version: packageFields.version,
+    complain: (text) => void process.stderr.write(text),
+    whenInterrupted: interrupted,
+  });
 }
 
 process.exitCode = await runCli(process.argv.slice(2), {
@@ -69,6 +73,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     const { openClusterHere } = await import('./open-cluster.ts');
     return openClusterHere(request, packageFields.version);
   },
+  agent: openAgent,
   clock: systemClock,
   simulation: simulationMachine,
   whenInterrupted: interrupted,

@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ClusterReader } from '../ports/cluster.ts';
 import type { Ec2Reader } from '../ports/ec2.ts';
 import type { RunPlan, SimulationResult } from '../lab/scenario/simulation/simulate.ts';
+import type { AgentCommands } from './agent-node.ts';
 
 /** Where packets shall move: `auto` takes network namespaces where it can, and memory otherwise. */
 export const NETWORKS = ['auto', 'namespaces', 'memory'] as const;
@@ -110,6 +111,8 @@ export interface CliContext {
   readonly openEc2: (region: string | undefined) => Promise<Result<AwsAccess, string>>;
   /** The cluster to read from, or what is wrong with the kubeconfig. */
   readonly openCluster: (request: ClusterRequest) => Promise<Result<ClusterAccess, string>>;
+  /** Loaded when it is needed: it brings the Linux adapter and its Workers. */
+  readonly agent: () => Promise<AgentCommands>;
   readonly clock: Clock;
   readonly serveEc2: (request: Ec2ServerRequest) => Promise<Ec2ServerAnswer>;
   readonly simulation: SimulationMachine;

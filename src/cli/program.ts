@@ -1,6 +1,7 @@
 // The command line: its commands, help and exit codes.
 
 import { Command, CommanderError } from 'commander';
+import { addAgent } from './agent.ts';
 import { type CliContext, EXIT } from './context.ts';
 import { addExplain } from './explain.ts';
 import { addIamPolicy } from './iam-policy.ts';
@@ -50,6 +51,7 @@ Examples:
   addLabUp(lab, context, end);
   addLabEc2(lab, context, end);
   addExplain(program, context, end);
+  addAgent(program.command('agent'), context, end);
   addMaxPods(program, context, end);
   addUserData(program, context, end);
   addPlan(program, context, end);

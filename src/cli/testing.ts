@@ -77,6 +77,7 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
     readFile: (path) => Promise.resolve({ ok: false, error: `${path}: no such file` }),
     writeFile: (path) => Promise.resolve({ ok: false, error: `${path} cannot be written: a test` }),
     openLab: openTestLab,
+    agent: () => Promise.reject(new Error('there is no agent here')),
     openEc2: () =>
       Promise.resolve({ ok: false, error: 'no AWS Region is set: give --region, or set AWS_REGION' }),
     openCluster: () => Promise.resolve({ ok: false, error: 'there is no kubeconfig' }),

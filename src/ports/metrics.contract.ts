@@ -84,6 +84,16 @@ export function metricsContract(name: string, createWorld: () => MetricsContract
       assert.equal((await scrape()).get('cpu_seconds_total'), 5);
     });
 
+    test('what is observed and not known has no series, with labels or without', async () => {
+      const { metrics, scrape } = createWorld();
+      const nothing = { help: 'Not known.', read: () => [] };
+      metrics.observe({ ...nothing, name: 'gauge_without' });
+      metrics.observe({ ...nothing, name: 'gauge_with', labels: ['eni'] });
+      metrics.observe({ ...nothing, name: 'counter_without_total', kind: 'counter' });
+      const names = [...(await scrape()).keys()].filter((name) => /^(gauge|counter)_/.test(name));
+      assert.deepEqual(names, []);
+    });
+
     test('a name is defined once', () => {
       const { metrics } = createWorld();
       metrics.gauge({ name: 'queue_depth', help: 'Keys.' });

@@ -8,6 +8,7 @@ import {
   type RouteEntry,
   type RuleEntry,
 } from '../../domain/datapath/aws-cni-leftovers.ts';
+import type { AwsCniReport } from '../../ports/aws-cni.ts';
 import type { HostNamespace } from './host-namespace.ts';
 import { ipOfBytes } from './ip-bytes.ts';
 import { unless } from './kernel-refusal.ts';
@@ -18,13 +19,6 @@ import { request } from './netlink-socket.ts';
 import { listIpRuleset, runNft } from './nftables.ts';
 import { deleteRoute, type ListedRoute, listRoutes } from './route.ts';
 import { deleteRule, type ListedRule, listRules } from './rule.ts';
-
-export interface AwsCniReport {
-  /** One sentence for each thing that is left over. */
-  readonly leftovers: readonly string[];
-  readonly livePods: AwsCniLeftovers<never, never>['livePods'];
-  readonly notes: readonly string[];
-}
 
 type Rule = RuleEntry & { readonly listed: ListedRule };
 type Route = RouteEntry & { readonly listed: ListedRoute };

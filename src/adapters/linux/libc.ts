@@ -15,6 +15,9 @@ const libcConnect: Call<[number, Buffer, number]> = libc.func('int connect(int, 
 const libcSetsockopt: Call<[number, number, number, Buffer, number]> = libc.func(
   'int setsockopt(int, int, int, const void *, uint32_t)',
 );
+const libcGetsockopt: Call<[number, number, number, Buffer, Buffer]> = libc.func(
+  'int getsockopt(int, int, int, _Out_ void *, _Inout_ void *)',
+);
 const libcSend: Call<[number, Buffer, number, number]> = libc.func(
   'intptr_t send(int, const void *, size_t, int)',
 );
@@ -53,6 +56,17 @@ export const openSocket = (family: number, type: number, protocol: number): numb
 /** close(2), for descriptors of `openSocket`: node:fs warns about those that it did not open itself. */
 export function closeSocket(fd: number): void {
   checked('close a socket', libcClose(fd));
+}
+
+/** getsockopt(2): fills `value`, whose length is the option's. */
+export function getSocketOption(
+  fd: number,
+  { level, option }: { readonly level: number; readonly option: number },
+  value: Buffer,
+): void {
+  const length = Buffer.alloc(4);
+  length.writeInt32LE(value.length);
+  checked('read a socket option', libcGetsockopt(fd, level, option, value, length));
 }
 
 export function bindSocket(fd: number, address: Buffer, step: string): void {

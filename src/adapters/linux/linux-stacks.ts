@@ -1,19 +1,17 @@
 // NetworkStack over the Linux kernel, for any number of host namespaces: the same three Workers serve them all.
 
+import type { AwsCniCleaner } from '../../ports/aws-cni.ts';
 import type { Subscription } from '../../ports/cluster.ts';
 import type { NetworkStack, StackOutcome } from '../../ports/network-stack.ts';
 import { done } from '../../ports/outcome.ts';
-import type { AwsCniReport } from './aws-cni-leftovers.ts';
 import { type ChangeWatch, createChangeWatch } from './change-watch.ts';
 import { createTurns } from './turns.ts';
 import { startWorker, type WorkerClient } from './worker-client.ts';
 import type { StackAddress, StackOperation, StackOperations } from './worker-messages.ts';
 
-export interface LinuxStack extends NetworkStack {
-  /** What the AWS VPC CNI left on the host, in sentences. `vethPrefix` is that of its pods' links. Changes nothing. */
-  findAwsCniLeftovers(vethPrefix: string): Promise<StackOutcome<AwsCniReport>>;
-  /** Removes it, and answers what it removed. What pods of the AWS CNI that still run need is kept. */
-  removeAwsCniLeftovers(vethPrefix: string): Promise<StackOutcome<AwsCniReport>>;
+export interface LinuxStack extends NetworkStack, AwsCniCleaner {
+  /** Links, rules, routes and our nftables table as text, for people who look for a fault. */
+  describeNetwork(): Promise<StackOutcome<string>>;
 }
 
 export interface LinuxStacks {
@@ -77,6 +75,7 @@ function openStack({ stack, wiring, upkeep, watch }: StackParts): LinuxStack {
     listPodLinks: (vethPrefix) => ask(wiring, 'listPodLinks', vethPrefix),
     findAwsCniLeftovers: (vethPrefix) => ask(upkeep, 'reportAwsCni', vethPrefix),
     removeAwsCniLeftovers: (vethPrefix) => ask(upkeep, 'cleanAwsCni', vethPrefix),
+    describeNetwork: () => ask(upkeep, 'describeNetwork', null),
     onChange: (notify) => {
       const subscription = watch.subscribe(stack, notify);
       subscriptions.add(subscription);

@@ -4,6 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import { assert } from '../../domain/result.ts';
 import { applyHost } from './apply-host.ts';
 import { cleanAwsCni, reportAwsCni } from './aws-cni-leftovers.ts';
+import { describeNetwork } from './describe-network.ts';
 import { closeHostNamespace, type HostNamespace, openHostNamespace } from './host-namespace.ts';
 import { inspectPod, listPodLinks } from './inspect-pod.ts';
 import { outcomeOf } from './kernel-refusal.ts';
@@ -54,6 +55,8 @@ function perform(request: StackRequest): unknown {
       return reportAwsCni(hostOf(request.stack), request.input);
     case 'cleanAwsCni':
       return cleanAwsCni(hostOf(request.stack), request.input);
+    case 'describeNetwork':
+      return describeNetwork(hostOf(request.stack));
     case 'closeStack':
       closeStack(request.stack.stackId);
       return null;

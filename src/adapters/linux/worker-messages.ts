@@ -3,9 +3,9 @@
 import type { Ip } from '../../domain/address/ip.ts';
 import type { HostDatapath } from '../../domain/datapath/host-datapath.ts';
 import type { PodDatapath } from '../../domain/datapath/pod-datapath.ts';
+import type { AwsCniReport } from '../../ports/aws-cni.ts';
 import type { LinkView, PodLinkView } from '../../ports/network-stack.ts';
 import type { Outcome } from '../../ports/outcome.ts';
-import type { AwsCniReport } from './aws-cni-leftovers.ts';
 import type { KernelFailure } from './kernel-refusal.ts';
 
 export interface PodRemoval {
@@ -23,6 +23,7 @@ export interface StackOperations {
   readonly listPodLinks: { readonly input: string; readonly output: readonly PodLinkView[] };
   readonly reportAwsCni: { readonly input: string; readonly output: AwsCniReport };
   readonly cleanAwsCni: { readonly input: string; readonly output: AwsCniReport };
+  readonly describeNetwork: { readonly input: null; readonly output: string };
   /** Lets go of the namespace. */
   readonly closeStack: { readonly input: null; readonly output: null };
 }

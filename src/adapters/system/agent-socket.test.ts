@@ -3,13 +3,16 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { sendByNode } from '../../cni/send-by-node.ts';
 import type { CniReply, CniRequest } from '../../protocol/agent-socket/cni-message.ts';
-import { serveAgentSocket } from './agent-socket.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Log, LogFields } from '../../ports/log.ts';
+import { peerUid } from '../linux/peer-uid.ts';
+import { type AgentSocketOptions, serveAgentSocket } from './agent-socket.ts';
 
 const STATUS = '{"command":"STATUS"}';
 const done: CniReply = { kind: 'Done' };
@@ -161,6 +164,142 @@ describe('the agent socket', () => {
     );
   });
 });
+
+interface LogLine {
+  readonly message: string;
+  readonly fields: LogFields | undefined;
+}
+
+/** Serves with options while `body` runs; it is given the lines logged so far. */
+async function servingLogged(
+  handle: (request: CniRequest) => Promise<CniReply>,
+  body: (path: string, lines: readonly LogLine[]) => Promise<void>,
+  peerUid?: AgentSocketOptions['peerUid'],
+): Promise<void> {
+  const lines: LogLine[] = [];
+  const quiet = (): void => {};
+  const warn = (message: string, fields?: LogFields): void => void lines.push({ message, fields });
+  const log: Log = { debug: quiet, info: quiet, warn, error: quiet, mark: quiet };
+  await withPath(async (path) => {
+    const socket = await serveAgentSocket(path, handle, { log, ...(peerUid !== undefined && { peerUid }) });
+    try {
+      await body(path, lines);
+    } finally {
+      await socket.close();
+    }
+  });
+}
+
+async function eventually(what: string, holds: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 500; turn += 1) {
+    if (holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail(`never: ${what}`);
+}
+
+const requestText = (body: string): string =>
+  `POST /cni HTTP/1.1\r\nhost: agent\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+describe('a caller of the agent socket', () => {
+  test('that is root, or the agent itself, is served', async () => {
+    await servingLogged(
+      async () => done,
+      async (path) => assert.equal((await send(path, STATUS)).kind, 'Answered'),
+      peerUid,
+    );
+  });
+
+  for (const { title, uid, says } of [
+    { title: 'is another user', uid: ok(65_534), says: { uid: 65_534 } },
+    { title: 'cannot be told', uid: err('ENOTSOCK'), says: { failure: 'ENOTSOCK' } },
+  ]) {
+    test(`whose user ${title} is refused, unread, with a line in the log`, async () => {
+      let handled = 0;
+      const handle = async (): Promise<CniReply> => {
+        handled += 1;
+        return done;
+      };
+      await servingLogged(
+        handle,
+        async (path, lines) => {
+          const answer = await exchange(path, requestText(STATUS));
+          assert.match(answer, /^(HTTP\/1\.1 403 [^]*)?$/);
+          assert.equal(handled, 0);
+          assert.deepEqual(lines, [{ message: 'a caller who is not root is refused', fields: says }]);
+        },
+        () => uid,
+      );
+    });
+  }
+
+  test('that closes its writing side still gets its answer', async () => {
+    const handle = (): Promise<CniReply> =>
+      new Promise((resolve) => {
+        setTimeout(() => resolve(done), 20);
+      });
+    await servingLogged(handle, async (path) => {
+      const answer = await exchange(path, requestText(STATUS), 'half-close');
+      assert.match(answer, /^HTTP\/1\.1 200 [^]*\{"kind":"Done"\}/);
+    });
+  });
+
+  test('that breaks off in the middle of its request leaves a line in the log', async () => {
+    await servingLogged(
+      async () => done,
+      async (path, lines) => {
+        const socket = connect(path);
+        socket.write(requestText(STATUS).slice(0, -3), () => socket.destroy());
+        await eventually('a line', () => lines.length > 0);
+        assert.match(lines[0]?.message ?? '', /broke off|not a whole one/);
+      },
+    );
+  });
+
+  test('that does not wait for its answer leaves a line in the log', async () => {
+    const { promise, resolve } = Promise.withResolvers<CniReply>();
+    await servingLogged(
+      () => promise,
+      async (path, lines) => {
+        const socket = connect(path);
+        socket.once('data', () => socket.destroy());
+        socket.once('close', () => resolve(done));
+        socket.write(requestText(STATUS));
+        await eventually('a line', () => lines.length > 0);
+        assert.equal(lines[0]?.message, 'a caller did not wait for its answer');
+      },
+    );
+  });
+
+  test('that sends what is no request is answered, and leaves a line in the log', async () => {
+    await servingLogged(
+      async () => done,
+      async (path, lines) => {
+        assert.match(await exchange(path, 'HELO\r\n\r\n'), /^HTTP\/1\.1 400 /);
+        assert.equal(lines[0]?.message, 'the agent was sent what is no request, or not a whole one');
+      },
+    );
+  });
+});
+
+/** Sends the text, and answers all that comes back until the other end closes. */
+function exchange(path: string, text: string, then?: 'half-close'): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect({ path, allowHalfOpen: true });
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk;
+      if (then === undefined) return;
+      // The last chunk of an answer without a length.
+      if (answer.endsWith('0\r\n\r\n')) socket.destroy();
+    });
+    socket.on('error', () => resolve(answer));
+    socket.on('end', () => socket.end());
+    socket.on('close', () => resolve(answer));
+    if (then === 'half-close') socket.end(text);
+    else socket.write(text);
+  });
+}
 
 describe('the plugin tells', () => {
   test('a socket that is not there', async () => {

@@ -44,7 +44,8 @@ function observe<Label extends string>(registry: Registry, definition: ObservedD
       ...options,
       collect: () => {
         gauge.reset();
-        // Without labels `reset` leaves a nought behind, which the only sample then replaces.
+        // Without labels `reset` leaves a nought behind, which is more than is known.
+        if (labels.length === 0) gauge.remove();
         for (const { labels: values, value } of read()) gauge.set(values, value);
       },
     });
@@ -54,6 +55,7 @@ function observe<Label extends string>(registry: Registry, definition: ObservedD
     ...options,
     collect: () => {
       counter.reset();
+      if (labels.length === 0) counter.remove();
       for (const { labels: values, value } of read()) counter.inc(values, value);
     },
   });

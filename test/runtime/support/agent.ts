@@ -6,7 +6,7 @@ import { openSync, closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { AgentSnapshot } from '../../../src/agent/start-agent.ts';
+import type { AgentSnapshot } from '../../../src/agent/agent-snapshot.ts';
 import type { AgentLine, AgentOptions } from './agent-options.ts';
 
 const MAIN = fileURLToPath(new URL('../agent-process.ts', import.meta.url));

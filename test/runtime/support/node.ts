@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AgentSnapshot } from '../../../src/agent/start-agent.ts';
+import type { AgentSnapshot } from '../../../src/agent/agent-snapshot.ts';
 import type { NodeNetworkStatus } from '../../../src/domain/ipam/node-network.ts';
 import { specEni } from '../../../src/domain/ipam/testing-node.ts';
 import { makeNamespace, type TestNamespace } from '../../netns/linux-support.ts';
