@@ -38,7 +38,7 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   {
     action: 'ModifyNetworkInterfaceAttribute',
-    why: 'the ENI is deleted with its node',
+    why: 'the ENI is deleted with its node, and has the security groups that its ENIConfig has now',
     on: ['own ENIs', 'their surroundings'],
   },
   { action: 'AssignPrivateIpAddresses', why: 'more addresses for pods', on: ['own ENIs'] },

@@ -2,7 +2,7 @@
 
 import type { EniConfig } from '../domain/eniconfig/eni-config.ts';
 import type { InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
-import { INSTANCE_TAG, isOwned } from '../domain/ipam/tags.ts';
+import { INSTANCE_TAG, isOwned, OWNER_TAG } from '../domain/ipam/tags.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ec2Eni, Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
@@ -101,7 +101,7 @@ export async function readMissing(deps: DescribeDeps): Promise<'All' | 'Partly' 
 
 /** Waits for a read token, makes the call, and logs what went wrong. */
 async function describe<T>(
-  deps: DescribeDeps,
+  deps: Omit<DescribeDeps, 'cluster'>,
   what: string,
   call: () => Promise<Ec2Outcome<readonly T[]>>,
 ): Promise<readonly T[] | undefined> {
@@ -171,6 +171,20 @@ export async function readEnisOf(deps: DescribeDeps, ids: readonly InstanceId[])
     else for (const id of batch) view.readInstances.add(id);
   }
   return wholly;
+}
+
+/** All ENIs that carry this cluster's tag, in one paginated call; undefined: it failed, and was logged. */
+export async function readOwnEnis(
+  deps: Omit<DescribeDeps, 'cluster'>,
+): Promise<readonly Ec2Eni[] | undefined> {
+  const tag = { key: OWNER_TAG, value: deps.clusterName };
+  const found = await describe(deps, 'own network interfaces', () =>
+    deps.ec2.describeNetworkInterfaces({ tag }),
+  );
+  if (found !== undefined) {
+    recordEnis(deps.view, found, (eni) => isOwned(eni.tags, deps.clusterName), deps.clock.now());
+  }
+  return found;
 }
 
 /** All ENIs of the VPCs that the instances are in, in one paginated call: those of all nodes, whatever their number. */

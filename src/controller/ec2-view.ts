@@ -12,6 +12,7 @@ import {
   attachmentWritten,
   BELIEF_MS,
   type EniBelief,
+  groupsWritten,
   missed,
   sighted,
 } from './eni-belief.ts';
@@ -126,6 +127,8 @@ export const ownWrites = {
   },
   attachment: (view: Ec2View, eniId: EniId, attachment: EniAttachment, now: number): void =>
     change(view, eniId, (belief) => attachmentWritten(belief, attachment, now)),
+  regrouped: (view: Ec2View, eniId: EniId, ids: readonly SecurityGroupId[], now: number): void =>
+    change(view, eniId, (belief) => groupsWritten(belief, ids, now)),
   added: (view: Ec2View, eniId: EniId, addresses: readonly Ip[], now: number): void => {
     change(view, eniId, (belief) => {
       takeFromSubnet(view, belief.eni.subnetId, addresses.length);

@@ -2,7 +2,7 @@
 // and may go back in time, so what was written or seen stands until staleness can no longer explain its absence.
 
 import type { Ip } from '../domain/address/ip.ts';
-import type { AttachmentId } from '../domain/ids.ts';
+import type { AttachmentId, SecurityGroupId } from '../domain/ids.ts';
 import type { Ec2Eni, EniAttachment } from '../ports/ec2.ts';
 
 /** How long a write or a sighting outweighs an answer that contradicts it, ms: well above EC2's staleness of some seconds. */
@@ -21,6 +21,8 @@ export interface EniBelief {
   readonly attachmentSeenAt: number;
   /** The last detach that we asked for: a describe that shows this attachment once it has ended is stale. */
   readonly detached?: { readonly attachmentId: AttachmentId; readonly at: number };
+  /** Groups that we set: a describe that shows others is from before, or somebody else's change that will be seen later. */
+  readonly groups?: { readonly ids: readonly SecurityGroupId[]; readonly at: number };
   /** We deleted it: a describe that still shows it is stale. */
   readonly deletedAt?: number;
   /** No assign before this time. */
@@ -47,9 +49,17 @@ export function sighted(previous: EniBelief | undefined, eni: Ec2Eni, now: numbe
   for (const ip of eni.addresses) if (!removedAt.has(ip)) addressSeenAt.set(ip, now);
   const { attachment, attachmentSeenAt } = mergeAttachment(previous, eni.attachment, now);
   const { deletedAt: _, ...kept } = previous;
+  const groups = isRecent(previous.groups?.at, now) ? previous.groups : undefined;
   return {
     ...kept,
-    eni: withAttachment({ ...eni, addresses: [...addressSeenAt.keys()] }, attachment),
+    eni: withAttachment(
+      {
+        ...eni,
+        addresses: [...addressSeenAt.keys()],
+        securityGroupIds: groups?.ids ?? eni.securityGroupIds,
+      },
+      attachment,
+    ),
     seenAt: now,
     addressSeenAt,
     removedAt,
@@ -106,6 +116,17 @@ export function attachmentWritten(previous: EniBelief, attachment: EniAttachment
     ...(attachment.status === 'detaching' ? { detached: { attachmentId, at: now } } : {}),
   };
 }
+
+/** Our own change of the groups took effect. */
+export const groupsWritten = (
+  previous: EniBelief,
+  ids: readonly SecurityGroupId[],
+  now: number,
+): EniBelief => ({
+  ...previous,
+  eni: { ...previous.eni, securityGroupIds: ids },
+  groups: { ids, at: now },
+});
 
 /** Our own assign took effect. */
 export function addressesAdded(previous: EniBelief, added: readonly Ip[], now: number): EniBelief {

@@ -34,6 +34,7 @@ const BUDGET_ACTION: Readonly<Record<Action['do'], BudgetAction>> = {
   CreateEni: 'CreateNetworkInterface',
   AttachEni: 'AttachNetworkInterface',
   SetDeleteOnTermination: 'ModifyNetworkInterfaceAttribute',
+  SetSecurityGroups: 'ModifyNetworkInterfaceAttribute',
   AssignAddresses: 'AssignPrivateIpAddresses',
   UnassignAddresses: 'UnassignPrivateIpAddresses',
   DetachEni: 'DetachNetworkInterface',
@@ -75,6 +76,12 @@ async function call(deps: ExecuteDeps, action: Action, node: TargetNode): Promis
           ownWrites.attachment(view, eniId, { ...attachment, deleteOnTermination: true }, clock.now());
         }
       });
+    }
+    case 'SetSecurityGroups': {
+      const { eniId, securityGroupIds } = action;
+      return settle(await ec2.setSecurityGroups({ eniId, securityGroupIds }), () =>
+        ownWrites.regrouped(view, eniId, securityGroupIds, clock.now()),
+      );
     }
     case 'AssignAddresses': {
       const { eniId, count } = action;
@@ -142,7 +149,10 @@ async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: Targe
     securityGroupIds: intent.securityGroupIds,
     secondaryAddressCount: intent.addressCount,
     description: `Eniwhere: pods of node ${node.name}`,
-    tags: eniTags(deps.clusterName, node.instanceId, intent),
+    tags: eniTags(
+      { clusterName: deps.clusterName, nodeName: node.name, instanceId: node.instanceId },
+      intent,
+    ),
   });
   if (outcome.kind === 'failed' && isFirstTry) {
     // A throttled call never got to the subnet, so the next try is still the first. EC2's own trouble may have come

@@ -21,6 +21,7 @@ const PERMISSION: Readonly<Record<Action['do'], string>> = {
   CreateEni: 'ec2:CreateNetworkInterface and ec2:CreateTags',
   AttachEni: 'ec2:AttachNetworkInterface',
   SetDeleteOnTermination: 'ec2:ModifyNetworkInterfaceAttribute',
+  SetSecurityGroups: 'ec2:ModifyNetworkInterfaceAttribute',
   AssignAddresses: 'ec2:AssignPrivateIpAddresses',
   UnassignAddresses: 'ec2:UnassignPrivateIpAddresses',
   DetachEni: 'ec2:DetachNetworkInterface',
@@ -50,6 +51,7 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
         ...again,
         obstacle: {
           code: 'Unauthorized',
+          of: obstacleOf(action),
           message: `the controller may not ${callName(action)} for instance ${view.instance.instanceId}: ${said}`,
           fix: `allow ${PERMISSION[action.do]} in the policy of the controller's IAM role`,
           until: view.now + PERSON_MS,
@@ -61,6 +63,7 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
         pollSubnet: false,
         obstacle: {
           code: 'Ec2Refused',
+          of: obstacleOf(action),
           message: `EC2 refused to ${callName(action)} for instance ${view.instance.instanceId}: ${said}`,
           fix: refusedFix(view),
           until: view.now + PERSON_MS,
@@ -68,6 +71,9 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
       };
   }
 }
+
+const obstacleOf = (action: Action): Obstacle['of'] =>
+  action.do === 'SetSecurityGroups' ? 'Groups' : 'Growth';
 
 /** The subnet that an action draws addresses from. */
 export function subnetOf(action: Action, view: NodeView): SubnetId | undefined {
@@ -87,6 +93,7 @@ const callName = (action: Action): string => {
     CreateEni: 'create a network interface',
     AttachEni: 'attach a network interface',
     SetDeleteOnTermination: 'set delete-on-termination',
+    SetSecurityGroups: 'change the security groups of a network interface',
     AssignAddresses: 'assign addresses',
     UnassignAddresses: 'unassign addresses',
     DetachEni: 'detach a network interface',

@@ -15,8 +15,9 @@ export function priorityOf(action: Action, view: NodeView, plan: Plan): Priority
       const hasEni = view.enis.some((eni) => eni.owned && !eni.primary && eni.attachment !== undefined);
       return hasEni ? 'WarmPool' : 'NewNode';
     }
-    // Put off for long, an ENI without it outlives its instance.
+    // Put off for long, an ENI without it outlives its instance; and groups are somebody's protection.
     case 'SetDeleteOnTermination':
+    case 'SetSecurityGroups':
       return 'NewNode';
     case 'UnassignAddresses':
     case 'DetachEni':

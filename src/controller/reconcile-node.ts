@@ -20,7 +20,7 @@ import { cureFor, subnetOf } from './failure-cure.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { priorityOf } from './priority.ts';
-import { emitEvents, withOwnConditions } from './report.ts';
+import { emitEvents, tellGroups, withOwnConditions } from './report.ts';
 import type { NodeChoices } from './select-for-node.ts';
 import { removeStartupTaint } from './startup-taint.ts';
 import { snapshotOf } from './snapshot.ts';
@@ -200,6 +200,7 @@ function afterAction(
   switch (executed.kind) {
     case 'done':
       memory.failureCount = 0;
+      tellGroups(deps.cluster, name, action);
       return NOW;
     case 'unknown':
       deps.log.warn('EC2 call has an unknown outcome', { node: name, do: action.do, cause: executed.cause });
@@ -215,7 +216,10 @@ function afterAction(
       });
       deps.log.mark(`ec2-${failure.kind}`);
       const cure = cureFor(failure, action, { ...view, now: deps.clock.now() });
-      if (cure.obstacle !== undefined) memory.obstacles = [...memory.obstacles, cure.obstacle];
+      if (cure.obstacle !== undefined) {
+        memory.obstacles = [...memory.obstacles, cure.obstacle];
+        tellGroups(deps.cluster, name, action, cure.obstacle);
+      }
       const subnetId = subnetOf(action, view);
       if (cure.pollSubnet && subnetId !== undefined) {
         recordSubnetFull(deps.ec2View, subnetId);

@@ -2,7 +2,8 @@
 
 import type { NodeName } from '../domain/ids.ts';
 import type { Condition, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
-import type { OwnCondition } from '../domain/ipam/node-view.ts';
+import type { Action } from '../domain/ipam/action.ts';
+import type { Obstacle, OwnCondition } from '../domain/ipam/node-view.ts';
 import type { Plan } from '../domain/ipam/plan.ts';
 import type { EventWriter } from '../ports/cluster.ts';
 import type { NodeMemory } from './node-memory.ts';
@@ -75,4 +76,17 @@ export function emitEvents(events: EventWriter, name: NodeName, plan: Plan, memo
       message: `waits for an address on node ${name}: ${blocked.message}`,
     });
   }
+}
+
+/** Security groups are somebody's protection: that they changed, or could not be changed, is an Event on the node. */
+export function tellGroups(events: EventWriter, name: NodeName, action: Action, obstacle?: Obstacle): void {
+  if (action.do !== 'SetSecurityGroups') return;
+  const about = { kind: 'Node', name } as const;
+  if (obstacle === undefined) {
+    const message = `${action.eniId} now has security groups ${action.securityGroupIds.join(', ')}: ${action.because}`;
+    events.emit({ about, type: 'Normal', reason: 'SecurityGroupsChanged', message });
+    return;
+  }
+  const { code, message, fix } = obstacle;
+  events.emit({ about, type: 'Warning', reason: code, message: `${message}; ${fix}` });
 }

@@ -9,6 +9,13 @@ import type { Random } from '../ports/random.ts';
 import { type Budget, createBudget } from './budget.ts';
 import { type ClusterView, createClusterView, recordEvent } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
+import {
+  collectGarbage,
+  createGarbageMemory,
+  GARBAGE_KEY,
+  type GarbageDeps,
+  type GarbageMemory,
+} from './collect-garbage.ts';
 import { createEc2View, type Ec2View } from './ec2-view.ts';
 import { createNodeMemory, type NodeMemory } from './node-memory.ts';
 import { type Ec2ReadLoop, startEc2ReadLoop } from './read-ec2.ts';
@@ -46,6 +53,7 @@ interface Parts extends ControllerDeps {
   readonly budget: Budget;
   /** node name -> memory */
   readonly memories: Map<string, NodeMemory>;
+  readonly garbage: GarbageMemory;
   readonly choices: NodeChoices;
 }
 
@@ -58,6 +66,7 @@ export function startController(deps: ControllerDeps): Controller {
     ec2View: createEc2View(clock.now()),
     budget: createBudget({ clock, onTurn: (key) => queue.add(key) }),
     memories: new Map(),
+    garbage: createGarbageMemory(clock.now()),
     choices: new Map(),
   };
   const reads = startEc2ReadLoop({
@@ -78,6 +87,7 @@ export function startController(deps: ControllerDeps): Controller {
     },
   });
   const watches = startWatches(parts, { reads, queue });
+  queue.add(GARBAGE_KEY);
   return {
     stop: async () => {
       for (const watch of watches) watch.close();
@@ -103,6 +113,7 @@ function keysOf({ clusterView }: Parts, instances: ReadonlySet<InstanceId> | und
 
 async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<number | undefined> {
   try {
+    if (key === GARBAGE_KEY) return await collectGarbage(garbageDeps(parts), parts.garbage);
     if (key.startsWith(ENI_CONFIG_KEY)) return await reportEniConfig(parts, key.slice(ENI_CONFIG_KEY.length));
     if (key.startsWith(CLASS_KEY)) return await reconcileClass(parts, key.slice(CLASS_KEY.length));
     const memory = parts.memories.get(key) ?? createNodeMemory();
@@ -115,6 +126,14 @@ async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<nu
     return CRASH_RETRY_MS;
   }
 }
+
+const garbageDeps = (parts: Parts): GarbageDeps => ({
+  ...parts,
+  api: parts.cluster,
+  cluster: parts.clusterView,
+  view: parts.ec2View,
+  clusterName: parts.settings.clusterName,
+});
 
 /** Events only write the view and name the keys to look at. */
 function startWatches(

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readingRules } from './ec2-reading.contract.ts';
 import type { Ip } from '../domain/address/ip.ts';
+import type { SecurityGroupId } from '../domain/ids.ts';
 import type { CreateEniRequest, Ec2Eni, Ec2Outcome } from './ec2.ts';
 import {
   NO_ENI,
@@ -131,6 +132,41 @@ function attachingRules(rule: Ec2Rule): void {
     );
     const wrong = await world.ec2.setDeleteOnTermination({ eniId, attachmentId: NO_ATTACHMENT });
     failsWith(wrong, 'not-found', 'InvalidAttachmentID.NotFound');
+  });
+
+  rule(
+    'the groups of an attached ENI are replaced, all of them, and nothing else of it changes',
+    async (world) => {
+      const before = await createAttached(world, 1);
+      const [instance] = value(await world.ec2.describeInstances([world.instanceId]));
+      assert.ok(instance);
+      const { eniId } = before;
+      const [fallback] = value(
+        await world.ec2.createNetworkInterface(creation(world, { securityGroupIds: [] })),
+      ).securityGroupIds;
+      assert.ok(fallback);
+      const securityGroupIds = [world.securityGroupId, fallback];
+      value(await world.ec2.setSecurityGroups({ eniId, securityGroupIds }));
+      const groupsOf = async (): Promise<ReadonlySet<string>> =>
+        new Set((await read(world, eniId))?.securityGroupIds);
+      await eventually(world, 'both groups are seen', async () => (await groupsOf()).size === 2);
+      value(await world.ec2.setSecurityGroups({ eniId, securityGroupIds: [world.securityGroupId] }));
+      await eventually(world, 'one group is seen', async () => (await groupsOf()).size === 1);
+      assert.deepEqual(await read(world, eniId), before);
+    },
+  );
+
+  rule('groups that do not exist or belong to another VPC are no groups of an ENI', async (world) => {
+    const { eniId } = await createAttached(world, 1);
+    const set = (securityGroupId: SecurityGroupId): Promise<Ec2Outcome<void>> =>
+      world.ec2.setSecurityGroups({ eniId, securityGroupIds: [securityGroupId] });
+    failsWith(await set(NO_GROUP), 'not-found', 'InvalidGroup.NotFound');
+    failsWith(await set(world.otherVpcSecurityGroupId), 'invalid', 'InvalidParameter');
+    const none = await world.ec2.setSecurityGroups({
+      eniId: NO_ENI,
+      securityGroupIds: [world.securityGroupId],
+    });
+    failsWith(none, 'not-found', 'InvalidNetworkInterfaceID.NotFound');
   });
 
   rule('a device index serves once, and so does an ENI', async (world) => {

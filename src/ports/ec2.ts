@@ -124,6 +124,11 @@ export interface Ec2Writer {
   attachNetworkInterface(request: AttachEniRequest): Promise<Ec2Outcome<AttachmentId>>;
   /** ModifyNetworkInterfaceAttribute: delete the ENI with its instance. */
   setDeleteOnTermination(request: { eniId: EniId; attachmentId: AttachmentId }): Promise<Ec2Outcome<void>>;
+  /** ModifyNetworkInterfaceAttribute: these groups in place of all that it has, at once, for what already flows too. */
+  setSecurityGroups(request: {
+    eniId: EniId;
+    securityGroupIds: readonly SecurityGroupId[];
+  }): Promise<Ec2Outcome<void>>;
   /** Answers the addresses that were added. Has no client token: an unknown outcome is closed by sightings. */
   assignPrivateIpAddresses(request: { eniId: EniId; count: number }): Promise<Ec2Outcome<readonly Ip[]>>;
   unassignPrivateIpAddresses(request: { eniId: EniId; addresses: readonly Ip[] }): Promise<Ec2Outcome<void>>;

@@ -191,6 +191,30 @@ const modifying: Sequence = {
   },
 };
 
+const regrouping: Sequence = {
+  title: 'security groups',
+  run: async (account, answers) => {
+    const { ec2, securityGroupId } = account;
+    const { eniId } = await attached(account, 1);
+    const [fallback] = (await create(account, { securityGroupIds: [] })).securityGroupIds;
+    if (fallback === undefined) throw new Error('an ENI without groups gets one');
+    const set = async (...securityGroupIds: SecurityGroupId[]): Promise<unknown> =>
+      told(await ec2.setSecurityGroups({ eniId, securityGroupIds }));
+    const groups = async (): Promise<unknown> =>
+      (await read(account, eniId))?.securityGroupIds
+        .map((id) => (id === securityGroupId ? 'asked for' : 'another'))
+        .sort();
+    answers.set('another', await set(fallback));
+    answers.set('then it has', await groups());
+    answers.set('two', await set(securityGroupId, fallback));
+    answers.set('then it has both', await groups());
+    answers.set('one that does not exist', await set(NO_GROUP_TO_USE));
+    answers.set('one of another VPC', await set(account.otherVpcSecurityGroupId));
+    const none = await ec2.setSecurityGroups({ eniId: NO_ENI, securityGroupIds: [securityGroupId] });
+    answers.set('of no ENI', told(none));
+  },
+};
+
 const leaving: Sequence = {
   title: 'detaching and deleting',
   run: async (account, answers) => {
@@ -296,6 +320,7 @@ export const sequences: readonly Sequence[] = [
   tokens,
   attaching,
   modifying,
+  regrouping,
   leaving,
   addressing,
   reading,

@@ -29,7 +29,7 @@ async function giveEni(fleet: Fleet, n: number): Promise<void> {
       subnetId: POD_SUBNET,
       securityGroupIds: [PODS_GROUP],
       secondaryAddressCount: 1,
-      tags: eniTags(CLUSTER, node.instanceId, intent),
+      tags: eniTags({ clusterName: CLUSTER, nodeName: node.name, instanceId: node.instanceId }, intent),
       instanceId: node.instanceId,
     }),
   );

@@ -46,6 +46,15 @@ export function createAwsEc2Writer(client: EC2Client): Ec2Writer {
           }),
         );
       }),
+    setSecurityGroups: ({ eniId, securityGroupIds }) =>
+      write('ModifyNetworkInterfaceAttribute', async () => {
+        await client.send(
+          new ModifyNetworkInterfaceAttributeCommand({
+            NetworkInterfaceId: eniId,
+            Groups: [...securityGroupIds],
+          }),
+        );
+      }),
     assignPrivateIpAddresses: ({ eniId, count }) =>
       write('AssignPrivateIpAddresses', async () => {
         const answer = await client.send(

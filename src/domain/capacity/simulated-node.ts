@@ -172,6 +172,11 @@ export function perform(node: SimulatedNode, action: Action): SimulatedNode {
         freeAddressCount: node.freeAddressCount - action.count,
         nextNumber: node.nextNumber + action.count,
       };
+    case 'SetSecurityGroups':
+      return {
+        ...node,
+        enis: change(action.eniId, (one) => ({ ...one, securityGroupIds: action.securityGroupIds })),
+      };
     case 'UnassignAddresses': {
       const gone = new Set<Ip>(action.addresses);
       return {

@@ -1,7 +1,7 @@
 // What the planner asks of EC2: one effect as data, each with the reason in words.
 
 import type { Ip } from '../address/ip.ts';
-import type { AttachmentId, EniId, SubnetId } from '../ids.ts';
+import type { AttachmentId, EniId, SecurityGroupId, SubnetId } from '../ids.ts';
 import type { Intent } from './node-network.ts';
 
 export type Action =
@@ -18,6 +18,12 @@ export type Action =
       readonly do: 'SetDeleteOnTermination';
       readonly eniId: EniId;
       readonly attachmentId: AttachmentId;
+      readonly because: string;
+    }
+  | {
+      readonly do: 'SetSecurityGroups';
+      readonly eniId: EniId;
+      readonly securityGroupIds: readonly SecurityGroupId[];
       readonly because: string;
     }
   | {

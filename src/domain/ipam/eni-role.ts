@@ -4,7 +4,7 @@ import type { Selection, SelectionProblemCode } from '../eniconfig/selection.ts'
 import type { EniView, NodeView } from './node-view.ts';
 
 export type EniRole =
-  /** Made for the present selection: takes pods and grows. */
+  /** Made for the present selection: takes pods and grows. Its groups become the selection's, if they are not. */
   | 'current'
   /** Made for an earlier one, but `Keep` goes on using it: takes pods, does not grow. */
   | 'kept'
@@ -17,16 +17,23 @@ function sameGroups(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((group) => b.includes(group));
 }
 
-/** Subnet, groups and name all have to be the selection's: the three together are what a person chose. */
+/**
+ * Whether an ENI was made for the selection: by its name and in its subnet, the two that no ENI can change. Groups can be
+ * changed in place, but an ENI that is not attached yet is as well made anew: no pod shall meet its old groups.
+ */
 export function matchesSelection(eni: EniView, selection: Selection): boolean {
   if (selection.kind === 'None') return false;
   const name = selection.kind === 'EniConfig' ? selection.name : '';
   return (
     eni.eniConfig === name &&
     eni.subnetId === selection.subnetId &&
-    sameGroups(eni.securityGroupIds, selection.securityGroupIds)
+    (eni.attachment !== undefined || hasGroupsOf(eni, selection))
   );
 }
+
+/** Whether an ENI has exactly the groups that the selection names. */
+export const hasGroupsOf = (eni: EniView, selection: Exclude<Selection, { kind: 'None' }>): boolean =>
+  sameGroups(eni.securityGroupIds, selection.securityGroupIds);
 
 /** The role of an owned ENI. */
 export function eniRole(view: NodeView, eni: EniView): EniRole {

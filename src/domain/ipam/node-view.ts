@@ -59,6 +59,8 @@ export interface PlanSettings {
 /** Why EC2 last refused something for this node, until it is tried again. */
 export interface Obstacle {
   readonly code: 'Unauthorized' | 'Ec2Refused';
+  /** What it stands in the way of: more addresses, or other security groups on an ENI. */
+  readonly of: 'Growth' | 'Groups';
   readonly message: string;
   readonly fix: string;
   /** Nothing of the kind is tried before. */
@@ -91,3 +93,7 @@ export interface NodeView {
 }
 
 export type OwnCondition = Omit<Condition, 'lastTransitionAt'>;
+
+/** What stands in the way now. */
+export const activeObstacle = (view: NodeView, of: Obstacle['of']): Obstacle | undefined =>
+  view.obstacles.find((one) => one.of === of && one.until > view.now);

@@ -4,7 +4,7 @@ import type { Ip } from '../address/ip.ts';
 import type { EniId, SubnetId } from '../ids.ts';
 import type { Action } from './action.ts';
 import type { Intent } from './node-network.ts';
-import type { NodeView, Obstacle } from './node-view.ts';
+import { activeObstacle, type NodeView, type Obstacle } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
 import { demandShortfall, neededAddressCount } from './warm-targets.ts';
 
@@ -67,7 +67,7 @@ function retryIntent(view: NodeView, intent: Intent): readonly Action[] {
   // A selection that fails makes no ENI, not even one that was wished for earlier (SEL-1): the intent runs out.
   if (view.selection.kind === 'None') return [];
   if (view.now - intent.notedAt >= view.settings.intentRetryMs) return [];
-  if (activeObstacle(view) !== undefined) return [];
+  if (activeObstacle(view, 'Growth') !== undefined) return [];
   if (view.subnets.get(intent.subnetId)?.freeAddressCount === 0) return [];
   return [
     {
@@ -139,7 +139,7 @@ function growBy(
   if (selection.kind === 'None') return none(state.intents);
   const subnet = view.subnets.get(selection.subnetId);
   if (subnet === undefined) return none(state.intents);
-  const obstacle = activeObstacle(view);
+  const obstacle = activeObstacle(view, 'Growth');
   if (obstacle !== undefined) return { ...none(state.intents), blocked: fromObstacle(obstacle) };
   const fill = fullestWithRoom(view, pool);
   if (fill !== undefined) {
@@ -178,9 +178,6 @@ function growBy(
   };
   return { actions: [], intents: [intent] };
 }
-
-const activeObstacle = (view: NodeView): Obstacle | undefined =>
-  view.obstacles.find((one) => one.until > view.now);
 
 const freeSlotCount = (view: NodeView, { eni }: PoolEni): number =>
   view.limits.ipv4PerEniMax - 1 - eni.addresses.length - eni.prefixes.length;
@@ -231,10 +228,15 @@ function subnetFull(view: NodeView, subnetId: SubnetId): Blocked {
   };
 }
 
+function foreignText(view: NodeView): string {
+  const count = view.enis.filter((eni) => !eni.owned && !eni.primary && eni.attachment !== undefined).length;
+  return count === 0 ? '' : ` (${count} of them not Eniwhere's)`;
+}
+
 function instanceFull(view: NodeView, pool: Pool): Blocked {
   return {
     reason: 'InstanceFull',
-    message: `instance ${view.instance.instanceId} (${view.limits.instanceType}) is full: ${attachedCount(view)} of ${eniLimit(view)} ENIs attached, ${pool.counts.total} pod addresses`,
+    message: `instance ${view.instance.instanceId} (${view.limits.instanceType}) is full: ${attachedCount(view)} of ${eniLimit(view)} ENIs attached${foreignText(view)}, ${pool.counts.total} pod addresses`,
     fix: `let at most ${view.maxPods} pods run on it (kubelet --max-pods), or use a larger instance type`,
   };
 }

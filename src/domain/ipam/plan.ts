@@ -4,16 +4,16 @@ import { compareIps } from '../address/ip-number.ts';
 import type { Ip } from '../address/ip.ts';
 import type { PodKey } from '../ids.ts';
 import type { Action } from './action.ts';
-import { isFrozenCordoned } from './eni-role.ts';
+import { hasGroupsOf, isFrozenCordoned } from './eni-role.ts';
 import type { Intent, NodeNetworkSpec, SpecEni } from './node-network.ts';
-import type { EniView, NodeView, OwnCondition } from './node-view.ts';
+import { activeObstacle, type EniView, type NodeView, type OwnCondition } from './node-view.ts';
 import { type Growth, planGrowth } from './plan-growth.ts';
 import { planRelease, type Release } from './plan-release.ts';
 import { type Pool, poolOf } from './pool.ts';
 
 export interface Plan {
   /**
-   * In order of urgency: attach and create for waiting pods, fill, protect, give back. They are valid only while
+   * In order of urgency: attach and create for waiting pods, fill, protect, change groups, give back. They are valid only while
    * `spec` is what is published: whoever executes the plan publishes first and plans anew.
    */
   readonly actions: readonly Action[];
@@ -37,7 +37,7 @@ export function plan(view: NodeView): Plan | undefined {
   const blocked = conditions.find((one) => one.status === 'False');
   const nextCheckAt = nextCheck(view, release);
   return {
-    actions: [...growth.actions, ...protect(pool), ...release.actions],
+    actions: [...growth.actions, ...protect(pool), ...regroup(view, pool), ...release.actions],
     spec: specOf({ view, pool, growth, release }),
     conditions,
     waiting: { pods: pool.waiting, ...(blocked === undefined ? {} : { blocked }) },
@@ -60,6 +60,21 @@ function protect(pool: Pool): readonly Action[] {
           },
         ],
   );
+}
+
+/** Groups of an ENIConfig that a person has changed, in place; the subnet cannot be changed so. */
+function regroup(view: NodeView, pool: Pool): readonly Action[] {
+  const { selection } = view;
+  if (selection.kind === 'None' || activeObstacle(view, 'Groups') !== undefined) return [];
+  const what = selection.kind === 'EniConfig' ? `ENIConfig "${selection.name}"` : "the node's primary ENI";
+  return pool.enis
+    .filter(({ eni, role }) => role === 'current' && !hasGroupsOf(eni, selection))
+    .map(({ eni }) => ({
+      do: 'SetSecurityGroups' as const,
+      eniId: eni.eniId,
+      securityGroupIds: selection.securityGroupIds,
+      because: `${eni.eniId} has ${eni.securityGroupIds.join(', ')}, and ${what} now has ${selection.securityGroupIds.join(', ')}`,
+    }));
 }
 
 function specOf(from: { view: NodeView; pool: Pool; growth: Growth; release: Release }): NodeNetworkSpec {

@@ -15,6 +15,8 @@ export const unknownParameter = (name: string): Refusal =>
 
 export const badParameter = (message: string): Refusal => refuse('InvalidParameterValue', message);
 
+export const badCombination = (message: string): Refusal => refuse('InvalidParameterCombination', message);
+
 export const unsupported = (message: string): Refusal => refuse('UnsupportedOperation', message);
 
 export const unknownAction = (action: string): Refusal =>

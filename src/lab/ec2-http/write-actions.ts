@@ -7,7 +7,7 @@ import { done } from '../../ports/outcome.ts';
 import type { Action } from './action.ts';
 import type { Params } from './form.ts';
 import { eniXml } from './objects-xml.ts';
-import { missing, unsupported } from './refusals.ts';
+import { badCombination, missing, unsupported } from './refusals.ts';
 import type { XmlFields } from './xml.ts';
 
 const answered = <T>(outcome: Ec2Outcome<T>, toXml: (value: T) => XmlFields): Ec2Outcome<XmlFields> =>
@@ -74,20 +74,23 @@ const attachNetworkInterface: Action = {
 };
 
 const modifyNetworkInterfaceAttribute: Action = {
-  parameters: ['Attachment', 'NetworkInterfaceId'],
+  parameters: ['Attachment', 'NetworkInterfaceId', 'SecurityGroupId'],
   run: async (params, { ec2 }) => {
-    const eniId = params.text('NetworkInterfaceId');
-    const attachmentId = params.text('Attachment.AttachmentId');
+    const eniId = params.text('NetworkInterfaceId') as EniId | undefined;
     if (eniId === undefined) return missing('networkInterfaceId');
+    const securityGroupIds = params.texts('SecurityGroupId') as readonly SecurityGroupId[];
+    const attachmentId = params.text('Attachment.AttachmentId') as AttachmentId | undefined;
+    if (securityGroupIds.length > 0 && params.names.includes('Attachment')) {
+      return badCombination('A request may change one attribute of a network interface.');
+    }
+    if (securityGroupIds.length > 0) {
+      return answered(await ec2.setSecurityGroups({ eniId, securityGroupIds }), returnTrue);
+    }
     if (attachmentId === undefined) return missing('attachment.attachmentId');
     if (params.text('Attachment.DeleteOnTermination') !== 'true') {
       return unsupported('The simulated EC2 only sets Attachment.DeleteOnTermination to true');
     }
-    const outcome = await ec2.setDeleteOnTermination({
-      eniId: eniId as EniId,
-      attachmentId: attachmentId as AttachmentId,
-    });
-    return answered(outcome, returnTrue);
+    return answered(await ec2.setDeleteOnTermination({ eniId, attachmentId }), returnTrue);
   },
 };
 

@@ -22,6 +22,7 @@ import {
   createEniOnce,
   deleteEni,
   setDeleteOnTermination,
+  setEniGroups,
   unassignAddresses,
 } from './eni-operations.ts';
 import type { Region } from './region.ts';
@@ -134,6 +135,12 @@ function writerOf({ api, region, random, caller }: ClientContext): Ec2Writer {
         action: 'ModifyNetworkInterfaceAttribute',
         subject: request.eniId,
         effect: onEni(request.eniId, () => setDeleteOnTermination(region, request)),
+      }),
+    setSecurityGroups: (request) =>
+      api.call(caller, {
+        action: 'ModifyNetworkInterfaceAttribute',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => setEniGroups(region, request)),
       }),
     assignPrivateIpAddresses: (request) =>
       api.call(caller, {
