@@ -106,6 +106,7 @@ const ACTION_WORDS = {
   CreateEni: 'create an ENI',
   AttachEni: 'attach an ENI',
   SetDeleteOnTermination: 'have an ENI deleted with its instance',
+  SetSecurityGroups: 'change the security groups of an ENI',
   AssignAddresses: 'assign addresses',
   UnassignAddresses: 'give addresses back to the subnet',
   DetachEni: 'detach an ENI',
