@@ -51,6 +51,12 @@ missing_packages() {
   has_program ip || echo iproute2
   has_program nft || echo nftables
   has_file '/usr/lib/*/libnftables.so.1' '/usr/lib*/libnftables.so.1' '/lib/*/libnftables.so.1' || echo libnftables1
+  # The CNI plugin is linked by a C compiler with an engine whose source comes from PyPI. The demo does with a slower one.
+  if [ "$purpose" != demo ]; then
+    has_program gcc || echo gcc
+    has_file '/usr/lib/*/libc.a' '/usr/lib*/libc.a' || echo libc6-dev
+    can_install_from_pypi || echo python3-venv
+  fi
   # The plugins that ours is measured against.
   [ "$purpose" = demo ] || has_file /usr/lib/cni/ptp /opt/cni/bin/ptp || echo containernetworking-plugins
   [ "$purpose" != bench ] || has_program iperf3 || echo iperf3
@@ -62,8 +68,6 @@ missing_packages() {
   has_program busybox || echo busybox-static
   # The certificates of a control plane.
   [ "$purpose" != e2e ] || has_program openssl || echo openssl
-  # The other EC2 that ours is compared with comes from PyPI.
-  [ "$purpose" != test ] || can_install_from_pypi || echo python3-venv
 }
 
 install_debian() {

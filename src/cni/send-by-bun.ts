@@ -1,6 +1,6 @@
-// The plugin's transport in the compiled executable, whose runtime is Bun.
+// The plugin's transport where its executable is compiled by Bun.
 
-import { CNI_HTTP_PATH } from '../protocol/agent-socket/cni-message.ts';
+import { readAnswer, requestText, unreachableCause } from './http-exchange.ts';
 import type { SendOutcome, SendRequest } from './run-cni.ts';
 
 /** What is used of Bun here. https://bun.com/docs/runtime/networking/tcp */
@@ -28,7 +28,7 @@ declare const Bun: {
  */
 export function sendByBun({ socketPath, body, takeMs, answerMs }: SendRequest): Promise<SendOutcome> {
   return new Promise((resolve) => {
-    let unsent = requestBytes(body);
+    let unsent: Uint8Array = new TextEncoder().encode(requestText(body));
     let answer = '';
     const decoder = new TextDecoder();
     const end = (outcome: SendOutcome): void => {
@@ -64,31 +64,11 @@ export function sendByBun({ socketPath, body, takeMs, answerMs }: SendRequest): 
   });
 }
 
-function requestBytes(body: string): Uint8Array {
-  const content = new TextEncoder().encode(body);
-  const head = `POST ${CNI_HTTP_PATH} HTTP/1.0\r\nhost: agent\r\ncontent-length: ${content.length}\r\n\r\n`;
-  const bytes = new Uint8Array(head.length + content.length);
-  bytes.set(new TextEncoder().encode(head));
-  bytes.set(content, head.length);
-  return bytes;
-}
-
-/** RFC 9112, section 4 (status line) and section 6.3 (a body that ends with the connection). */
-function readAnswer(answer: string): SendOutcome {
-  const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1];
-  const bodyAt = answer.indexOf('\r\n\r\n');
-  if (status === undefined || bodyAt < 0) {
-    return { kind: 'NoAnswer', cause: 'the connection was closed before an answer came' };
-  }
-  return { kind: 'Answered', status: Number(status), body: answer.slice(bodyAt + 4) };
-}
-
 /** Bun's own texts speak of URLs and ports. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT' || code === 'FailedToOpenSocket') return 'there is no such socket';
-  if (code === 'ECONNREFUSED' || code === 'ConnectionRefused') return 'nobody listens on it';
-  if (code === 'EACCES') return 'permission denied: the plugin must run as root';
-  return error.message;
+  if (code === 'FailedToOpenSocket') return unreachableCause('ENOENT') ?? code;
+  if (code === 'ConnectionRefused') return unreachableCause('ECONNREFUSED') ?? code;
+  return unreachableCause(String(code)) ?? error.message;
 }

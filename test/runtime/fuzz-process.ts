@@ -1,13 +1,15 @@
-// Fuzzes with a million inputs, one in ten to the agent's socket, the rest to the plugin. Started by bench/fuzz.ts.
+// Fuzzes with a million inputs: one in ten to the agent's socket, one in a hundred to the compiled plugin, the rest to its source. Started by bench/fuzz.ts.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FuzzFault, type FuzzReport, fuzzPlugin } from './support/fuzz-plugin.ts';
+import { fuzzExecutable } from './support/fuzz-executable.ts';
 import { fuzzSocket } from './support/fuzz-socket.ts';
 
 const INPUT_COUNT = 1_000_000;
 const SOCKET_PART = 0.1;
+const EXECUTABLE_PART = 0.01;
 /** Inputs between two lines of progress. */
 const ROUND_COUNT = 50_000;
 const SHOWN_FAULT_COUNT_MAX = 10;
@@ -36,10 +38,12 @@ async function run(name: string, fuzz: Fuzz, first: number, count: number): Prom
 const count = Number(process.argv[2] ?? INPUT_COUNT);
 const first = Number(process.argv[3] ?? 1);
 const socketCount = Math.round(count * SOCKET_PART);
+const executableCount = Math.round(count * EXECUTABLE_PART);
 console.log(`fuzzing with ${count} inputs, seeds from ${first}`);
 const directory = mkdtempSync(join(tmpdir(), 'eniwhere-fuzz-'));
 const faults = [
-  ...(await run('plugin', fuzzPlugin, first, count - socketCount)),
+  ...(await run('plugin', fuzzPlugin, first, count - socketCount - executableCount)),
+  ...(await run('executable', (from, n) => fuzzExecutable(directory, from, n), first, executableCount)),
   ...(await run('socket', (from, n) => fuzzSocket(directory, from, n), first, socketCount)),
 ];
 rmSync(directory, { recursive: true });

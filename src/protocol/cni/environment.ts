@@ -3,6 +3,7 @@
 import { err, ok, type Result } from '../../domain/result.ts';
 import type { PodIdentity } from '../agent-socket/cni-message.ts';
 import { CNI_ERROR, type CniError, cniError } from './cni-error.ts';
+import { utf8Length } from '../utf8-length.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Parsed<T> = Result<T, CniError>;
@@ -42,7 +43,7 @@ export function readIfName(env: Environment): Parsed<string> {
     value !== '.' &&
     value !== '..' &&
     !/[\s/:]/.test(value) &&
-    new TextEncoder().encode(value).length <= IF_NAME_BYTES_MAX;
+    utf8Length(value) <= IF_NAME_BYTES_MAX;
   return fits
     ? ok(value)
     : bad(

@@ -9,6 +9,7 @@ import { isObject, listOf, object, text } from './decode.ts';
 import { readContainerId, readIfName, readNetnsPath, readPod } from './environment.ts';
 import { parseJson } from './parse-json.ts';
 import { CNI_VERSIONS, type CniVersion, isAtLeast, isCniVersion, NEWEST_CNI_VERSION } from './version.ts';
+import { utf8Length } from '../utf8-length.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -89,7 +90,7 @@ function parseNetConf(stdin: string): Parsed<NetConf> {
 }
 
 const isSocketPath = (path: string): boolean =>
-  path.startsWith('/') && new TextEncoder().encode(path).length <= SOCKET_PATH_BYTES_MAX;
+  path.startsWith('/') && utf8Length(path) <= SOCKET_PATH_BYTES_MAX;
 
 function parseRequest(command: string | undefined, env: Environment, conf: NetConf): Parsed<CniRequest> {
   switch (command) {

@@ -65,7 +65,7 @@ async function fuzzOnce(random: SeededRandom, end: (name: string) => void): Prom
   return fault && `${fault}; environment ${JSON.stringify(env)}, stdin ${JSON.stringify(stdin)}`;
 }
 
-function drawEnvironment(random: SeededRandom): Readonly<Record<string, string | undefined>> {
+export function drawEnvironment(random: SeededRandom): Readonly<Record<string, string | undefined>> {
   const odds = pick(random, [0, 0.05, 0.3]);
   const maybe = (value: string): string | undefined =>
     or(random, odds, value, () => or(random, 0.3, nasty(random), () => undefined));
@@ -87,7 +87,7 @@ function drawEnvironment(random: SeededRandom): Readonly<Record<string, string |
   };
 }
 
-function drawConfiguration(random: SeededRandom): unknown {
+export function drawConfiguration(random: SeededRandom): object {
   const attachments = [{ containerID: 'c0', ifname: 'eth0' }];
   return {
     cniVersion: pick(random, CNI_VERSIONS),
@@ -100,7 +100,7 @@ function drawConfiguration(random: SeededRandom): unknown {
   };
 }
 
-function drawAnswer(random: SeededRandom): SendOutcome {
+export function drawAnswer(random: SeededRandom): SendOutcome {
   const reply = pick<unknown>(random, [
     { kind: 'Done' },
     { kind: 'Result', result: drawResult(random) },
@@ -120,7 +120,7 @@ function drawAnswer(random: SeededRandom): SendOutcome {
   }
 }
 
-function endOf({ stdout, exitCode }: CniOutput, sent: string | undefined): string {
+export function endOf({ stdout, exitCode }: CniOutput, sent: string | undefined): string {
   const where = sent === undefined ? 'not sent' : 'sent';
   if (exitCode === 0) return `${where}, success`;
   return `${where}, error ${String((JSON.parse(stdout) as { readonly code?: unknown }).code)}`;

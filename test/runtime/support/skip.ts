@@ -11,5 +11,9 @@ export const PLUGIN = `${TOP}build/eniwhere-cni`;
 export function whyNoNode(): string | undefined {
   const why = whyNoKernel();
   if (why !== undefined) return why;
-  return existsSync(PLUGIN) ? undefined : `${PLUGIN} is missing: npm run build:cni`;
+  return whyNoPlugin();
 }
+
+/** Why the compiled plugin cannot be run here; undefined when it can. */
+export const whyNoPlugin = (): string | undefined =>
+  existsSync(PLUGIN) ? undefined : `${PLUGIN} is missing: npm run build:cni`;
