@@ -40,7 +40,8 @@ async function openEc2(region: string | undefined): Promise<Result<AwsAccess, st
   if (!access.ok) return access;
   const { createAwsEc2 } = await import('../adapters/aws/create-aws-ec2.ts');
   const ec2 = createAwsEc2({ version: packageFields.version, region: access.value });
-  return ok({ ec2, region: access.value });
+  const { createAccountReader } = await import('../adapters/aws/account/create-account-reader.ts');
+  return ok({ ec2, account: createAccountReader(access.value), region: access.value });
 }
 
 /** Loads the Linux adapter only for commands of the agent. */

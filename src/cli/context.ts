@@ -4,6 +4,7 @@ import type { Result } from '../domain/result.ts';
 import type { Fault } from '../lab/scenario/fault.ts';
 import type { OpenLab } from '../lab/scenario/open-lab.ts';
 import type { Scenario } from '../lab/scenario/scenario.ts';
+import type { AccountReader } from '../ports/account.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterReader } from '../ports/cluster.ts';
 import type { Ec2Reader } from '../ports/ec2.ts';
@@ -78,6 +79,7 @@ export interface SimulationMachine {
 
 export interface AwsAccess {
   readonly ec2: Ec2Reader;
+  readonly account: AccountReader;
   readonly region: string;
 }
 

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import { knownLimits } from '../domain/instance/instance-types.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import { done, failed } from '../ports/outcome.ts';
+import type { AccountReader } from '../ports/account.ts';
 import type { Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import { ok } from '../domain/result.ts';
 import type { CliContext } from './context.ts';
@@ -15,6 +16,7 @@ const answering = (answer: Ec2Outcome<readonly InstanceLimits[]>): Partial<CliCo
     Promise.resolve(
       ok({
         region: 'eu-west-1',
+        account: {} as AccountReader,
         // The command asks for nothing else, and would fail on it.
         ec2: { describeInstanceTypes: () => Promise.resolve(answer) } as unknown as Ec2Reader,
       }),

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import { addAgent } from './agent.ts';
 import { type CliContext, EXIT } from './context.ts';
+import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
 import { addIamPolicy } from './iam-policy.ts';
 import { addLabEc2 } from './lab-ec2.ts';
@@ -52,6 +53,7 @@ Examples:
   addLabEc2(lab, context, end);
   addExplain(program, context, end);
   addAgent(program.command('agent'), context, end);
+  addDoctor(program, context, end);
   addMaxPods(program, context, end);
   addUserData(program, context, end);
   addPlan(program, context, end);

@@ -6,6 +6,7 @@ import { parseScenario, showMistakes } from '../lab/scenario/parse-scenario.ts';
 import { runTimeline } from '../lab/scenario/run-timeline.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import type { CliContext } from './context.ts';
+import type { AccountSources } from './gather-account.ts';
 import { type GatheredPicture, gatherPicture } from './gather-picture.ts';
 import { withProgress } from './output.ts';
 
@@ -40,6 +41,9 @@ function setting(text: string, before: Readonly<Record<string, string>>): Readon
 
 /** Takes pictures until `close`: one, or many for --watch. */
 export interface PictureTaker {
+  /** Awaits work; in a lab under virtual time nothing moves but in here. */
+  readonly drive: <T>(work: Promise<T>) => Promise<T>;
+  readonly sources: AccountSources;
   readonly take: () => Promise<Result<GatheredPicture, string>>;
   readonly close: () => Promise<void>;
 }
@@ -61,6 +65,11 @@ export async function openPictures(
   const ec2 = access.ok ? { reader: access.value.ec2, region: access.value.region } : access.error;
   const { clock } = context;
   return ok({
+    drive: (work) => work,
+    sources: {
+      ec2: access.ok ? access.value.ec2 : undefined,
+      account: access.ok ? access.value.account : undefined,
+    },
     take: () =>
       withProgress(
         context,
@@ -91,13 +100,16 @@ async function inLab(
     return err(opened.kind === 'Impossible' ? opened.message : 'the lab ran elsewhere');
   const { lab, drive } = opened.open;
   await drive(runTimeline(lab, () => {}, NO_INTERRUPT));
+  const reader = lab.ec2.client('tools');
   return ok({
+    drive,
+    sources: { ec2: reader, account: undefined },
     take: () =>
       drive(
         gatherPicture({
           cluster: lab.cluster.client(),
           trouble: () => undefined,
-          ec2: { reader: lab.ec2.client('tools'), region: 'lab' },
+          ec2: { reader, region: 'lab' },
           clock: lab.clock,
           settings: { ...scenario.value.settings, ...given },
         }),

@@ -1,0 +1,203 @@
+// Checks of ENIConfigs, subnets and routes.
+
+import { cidrContainsCidr } from '../address/cidr.ts';
+import { freeBlockCount } from '../address/free-blocks.ts';
+import { reservedAddresses, usableAddressCount } from '../address/subnet.ts';
+import type { SubnetFacts } from '../eniconfig/eni-config.ts';
+import { eniConfigViews } from '../explain/eni-config-views.ts';
+import { listed } from '../explain/explain-node.ts';
+import { instanceOf, type Picture } from '../explain/picture.ts';
+import type { AccountPicture } from './account-picture.ts';
+import { metadataPods } from './cluster-checks.ts';
+import type { Finding } from './finding.ts';
+
+type Found = Omit<Finding, 'check'>;
+
+/** subnet -> the ENIConfigs that name it */
+function podSubnets(picture: Picture): ReadonlyMap<SubnetFacts, readonly string[]> {
+  const byId = new Map<string, { facts: SubnetFacts; names: string[] }>();
+  for (const view of eniConfigViews(picture).values()) {
+    if (view.kind !== 'Valid') continue;
+    const entry = byId.get(view.subnet.subnetId) ?? { facts: view.subnet, names: [] };
+    entry.names.push(view.eniConfig.name);
+    byId.set(view.subnet.subnetId, entry);
+  }
+  return new Map([...byId.values()].map(({ facts, names }) => [facts, names]));
+}
+
+export function checkEniConfigs(picture: Picture): readonly Found[] {
+  return [...eniConfigViews(picture).values()].flatMap((view): readonly Found[] => {
+    if (view.kind === 'Valid') return [];
+    if (view.kind === 'Unresolved')
+      return [
+        {
+          severity: 'warning',
+          what: view.message,
+          why: 'nodes that it is chosen for wait',
+          fix: 'see that the controller runs and may call ec2:DescribeSubnets and ec2:DescribeSecurityGroups',
+        },
+      ];
+    return [
+      {
+        severity: 'error',
+        what: view.message,
+        why: 'no node can use it, and none falls back to another',
+        fix: view.fix,
+      },
+    ];
+  });
+}
+
+/** Every zone that has nodes needs an ENIConfig in it: an ENI attaches only within its zone (U48). */
+export function checkZones(picture: Picture): readonly Found[] {
+  if (!picture.settings.selection.customNetworking) return [];
+  const covered = new Set([...podSubnets(picture).keys()].map((subnet) => subnet.zone));
+  const zones = new Map<string, string[]>();
+  for (const node of picture.nodes) {
+    const zone = instanceOf(picture, node)?.zone ?? node.zone;
+    if (zone !== undefined) zones.set(zone, [...(zones.get(zone) ?? []), node.name]);
+  }
+  return [...zones]
+    .filter(([zone]) => !covered.has(zone))
+    .map(([zone, nodes]) => ({
+      severity: 'error' as const,
+      what: `NoPodSubnetInZone: no usable ENIConfig has its subnet in zone ${zone}, where ${listed(nodes)} run`,
+      why: 'an ENI attaches only within its zone: pods on these nodes get no address',
+      fix: `create an ENIConfig with a subnet in ${zone}`,
+    }));
+}
+
+/** A subnet has one role: nodes in a pods' subnet take addresses that were meant for pods, and the other way round (U101). */
+export function checkRoles(picture: Picture): readonly Found[] {
+  const homes = new Map<string, string[]>();
+  for (const node of picture.nodes) {
+    const subnet = instanceOf(picture, node)?.primarySubnetId;
+    if (subnet !== undefined) homes.set(subnet, [...(homes.get(subnet) ?? []), node.name]);
+  }
+  return [...podSubnets(picture)].flatMap(([subnet, names]) => {
+    const nodes = homes.get(subnet.subnetId);
+    if (nodes === undefined) return [];
+    return [
+      {
+        severity: 'warning' as const,
+        what: `subnet ${subnet.subnetId} (${subnet.cidr}) is named by ENIConfig ${listed(names)} and is also the node subnet of ${listed(nodes)}`,
+        why: 'nodes and pods take addresses from each other, and a full subnet keeps new nodes from starting',
+        fix: 'give pods a subnet of their own, and name it in the ENIConfig',
+      },
+    ];
+  });
+}
+
+/** Below this share of free addresses a subnet is worth a look. */
+const SCARCE_SHARE = 0.1;
+
+export function checkFreeAddresses(picture: Picture): readonly Found[] {
+  return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
+    const usable = usableAddressCount(subnet.cidr);
+    const free = subnet.freeAddressCount;
+    if (free >= usable * SCARCE_SHARE && free > 1) return [];
+    const isFull = free <= 1;
+    return [
+      {
+        severity: isFull ? 'error' : 'warning',
+        what: `subnet ${subnet.subnetId} (${subnet.cidr}, ${subnet.zone}) of ENIConfig ${listed(names)} has ${free} of ${usable} addresses free`,
+        why: isFull
+          ? 'new pods on its nodes wait, and new ENIs cannot be made'
+          : 'new nodes and pods will soon find it full',
+        fix: `add a subnet in ${subnet.zone} and an ENIConfig for it; eniwhere plan tells what it would buy`,
+      },
+    ];
+  });
+}
+
+const BLOCK_LENGTH = 28;
+
+/** A free address count says nothing of whole blocks of 16, which prefixes need (U08). */
+export function checkFreeBlocks(picture: Picture, { used }: AccountPicture): readonly Found[] {
+  if (used === undefined) return [];
+  return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
+    const taken = used.get(subnet.subnetId) ?? { addresses: [], prefixes: [] };
+    const free = freeBlockCount({
+      subnet: subnet.cidr,
+      blockLength: BLOCK_LENGTH,
+      used: [...taken.addresses, ...taken.prefixes],
+      reserved: reservedAddresses(subnet.cidr),
+    });
+    if (free > 0 || subnet.freeAddressCount < 16) return [];
+    return [
+      {
+        severity: 'info',
+        what: `subnet ${subnet.subnetId} of ENIConfig ${listed(names)} has ${subnet.freeAddressCount} free addresses and no free /28`,
+        why: 'single addresses are scattered over all blocks: nodes with prefixes find none',
+        fix: `aws ec2 create-subnet-cidr-reservation --subnet-id ${subnet.subnetId} --reservation-type prefix --cidr BLOCK, for a block that is to become free`,
+      },
+    ];
+  });
+}
+
+/** Nodes send to these destinations with the pod's own address; all others see the node's (or a NAT gateway's). */
+export function checkSnat(picture: Picture, { vpcCidrs }: AccountPicture): readonly Found[] {
+  return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
+    const unaware = picture.networks.filter(
+      ({ spec }) =>
+        spec.instance.vpcId === subnet.vpcId &&
+        !spec.settings.directCidrs.some((cidr) => cidrContainsCidr(cidr, subnet.cidr)),
+    );
+    const inVpc = vpcCidrs?.get(subnet.vpcId)?.some((cidr) => cidrContainsCidr(cidr, subnet.cidr));
+    if (unaware.length === 0) return [];
+    return [
+      {
+        severity: 'warning',
+        what: `${subnet.cidr} of ENIConfig ${listed(names)} is not among the CIDRs that ${unaware.length} nodes reach without SNAT`,
+        why: 'pods of these nodes are seen there with the address of their node, and security groups of pods do not match',
+        fix:
+          inVpc === false
+            ? `aws ec2 describe-vpcs --vpc-ids ${subnet.vpcId}: the block is not associated with the VPC`
+            : 'restart the controller, which reads the blocks of the VPC, or set AWS_VPC_K8S_CNI_EXCLUDE_SNAT_CIDRS',
+      },
+    ];
+  });
+}
+
+/** With external SNAT pods leave by their own subnet, whose routes then have to lead somewhere. */
+export function checkRoutes(picture: Picture, { defaultRoutes }: AccountPicture): readonly Found[] {
+  if (defaultRoutes === undefined) return [];
+  const isExternal = picture.networks.some(({ spec }) => spec.settings.externalSnat);
+  return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
+    const route = defaultRoutes.get(subnet.subnetId);
+    const leads = route === 'nat-gateway' || route === 'other';
+    if (!isExternal || route === undefined || leads) return [];
+    return [
+      {
+        severity: 'error',
+        what:
+          route === 'none'
+            ? `subnet ${subnet.subnetId} of ENIConfig ${listed(names)} has no default route`
+            : `the default route of subnet ${subnet.subnetId} of ENIConfig ${listed(names)} is an internet gateway`,
+        why:
+          route === 'none'
+            ? 'with external SNAT (AWS_VPC_K8S_CNI_EXTERNALSNAT) pods leave by their own subnet, and reach nothing outside the VPC'
+            : 'with external SNAT pods leave by their own subnet with private addresses, which an internet gateway drops',
+        fix: `give the route table of ${subnet.subnetId} a default route to a NAT gateway, or set AWS_VPC_K8S_CNI_EXTERNALSNAT=false`,
+      },
+    ];
+  });
+}
+
+export function checkHopLimit(picture: Picture, { hopLimits }: AccountPicture): readonly Found[] {
+  const pods = metadataPods(picture);
+  if (hopLimits === undefined || pods.length === 0) return [];
+  return picture.nodes.flatMap((node): readonly Found[] => {
+    const limit = node.instanceId === undefined ? undefined : hopLimits.get(node.instanceId);
+    const here = picture.pods.filter((pod) => pod.nodeName === node.name && pods.includes(pod.key));
+    if (limit !== 1 || here.length === 0) return [];
+    return [
+      {
+        severity: 'warning',
+        what: `the metadata hop limit of node ${node.name} is 1, and ${listed(here.map((pod) => pod.key))} may read instance metadata`,
+        why: "a pod is one hop behind its node: EC2's answers to it are dropped on the way",
+        fix: `aws ec2 modify-instance-metadata-options --instance-id ${node.instanceId} --http-put-response-hop-limit 2`,
+      },
+    ];
+  });
+}
