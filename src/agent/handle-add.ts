@@ -37,6 +37,12 @@ export async function handleAdd(
   if (stale !== undefined) return stale;
   const taken = await pool.take({
     sandbox: request.sandbox,
+    pod: {
+      key: pod,
+      namespace: request.pod.namespace,
+      uid: request.pod.uid,
+      ...(request.podAnnotations === undefined ? {} : { annotations: request.podAnnotations }),
+    },
     waitMs: addWaitMs,
     hold: (choice) => hold(context, request, choice),
   });

@@ -9,6 +9,7 @@ import {
 } from '../domain/ipam/allocate.ts';
 import { type SandboxKey, sandboxId } from '../domain/ipam/ledger.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { allowanceOf, enisFor, type PodAtAdd } from '../domain/ipam/pod-allowance.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import { type AcceptedSpec, type AgentContext, notServing, type SharedState } from './agent-context.ts';
 import { explainNoAddress } from './explain-no-address.ts';
@@ -21,6 +22,8 @@ export interface PoolChoice {
 
 export interface TakeRequest<T> {
   readonly sandbox: SandboxKey;
+  /** Whose sandbox it is, as the runtime says; its annotations are absent where the runtime does not pass them. */
+  readonly pod: PodAtAdd;
   /** Milliseconds. */
   readonly waitMs: number;
   /** Puts the chosen address into the ledger. Called in the same turn as the choice: nobody else can choose it between. */
@@ -56,9 +59,9 @@ export function createPool(context: AgentContext): Pool {
     waiter.wake();
   };
 
-  async function take<T>({ sandbox, waitMs, hold }: TakeRequest<T>): Promise<Result<T, string>> {
+  async function take<T>({ sandbox, pod, waitMs, hold }: TakeRequest<T>): Promise<Result<T, string>> {
     const attemptNow = (): Result<T, string> => {
-      const choice = choose(context, sandbox);
+      const choice = choose(context, sandbox, pod);
       return choice.ok ? ok(hold(choice.value)) : choice;
     };
     let attempt = attemptNow();
@@ -100,12 +103,13 @@ export function createPool(context: AgentContext): Pool {
   };
 }
 
-function choose(context: AgentContext, sandbox: SandboxKey): Result<PoolChoice, string> {
+function choose(context: AgentContext, sandbox: SandboxKey, pod: PodAtAdd): Result<PoolChoice, string> {
   const { shared, store, nodeName } = context;
   const why = notServing(context);
   if (why !== undefined || shared.accepted === undefined) return err(why ?? 'no spec');
   const { spec } = shared.accepted;
-  const enis = shared.offered ? spec.enis : [];
+  const allowance = allowanceOf(spec.choosing, withAnnotations(shared, pod));
+  const enis = shared.offered ? enisFor(spec.enis, allowance) : [];
   const result: Result<AllocationChoice, AllocationFailure> = allocate({
     ledger: store.ledger(),
     enis,
@@ -114,8 +118,16 @@ function choose(context: AgentContext, sandbox: SandboxKey): Result<PoolChoice, 
   });
   if (result.ok) return ok({ choice: result.value, spec });
   if (!shared.offered) return err(`NodeNetwork ${nodeName} is gone, so no address may be handed out`);
-  const because = explainNoAddress(spec, shared.record?.status.conditions ?? []);
+  if (allowance.kind === 'Wait' || allowance.kind === 'Refused') return err(allowance.because);
+  const because = explainNoAddress(spec, allowance, shared.record?.status.conditions ?? []);
   return err([describeFailure(result.error), ...because].join('; '));
+}
+
+/** What the runtime passed goes first; else what the API server has told of the pod with this very uid. */
+function withAnnotations({ pods }: SharedState, pod: PodAtAdd): PodAtAdd {
+  if (pod.annotations !== undefined) return pod;
+  const record = pods.get(pod.key);
+  return record === undefined || record.uid !== pod.uid ? pod : { ...pod, annotations: record.annotations };
 }
 
 /**

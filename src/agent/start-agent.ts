@@ -132,7 +132,13 @@ function assemble(deps: AgentDeps): Parts {
         reaper.wake();
       }),
   });
-  const watches = [followNodeNetwork(context, () => spec.wake()), followPods(context, () => host.onPods())];
+  const watches = [
+    followNodeNetwork(context, () => spec.wake()),
+    followPods(context, () => {
+      host.onPods();
+      pool.notify();
+    }),
+  ];
   return {
     context,
     pool,

@@ -11,7 +11,7 @@ import {
   type SubnetId,
   type VpcId,
 } from '../domain/ids.ts';
-import type { Condition, NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
+import type { Choosing, Condition, NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
 import { type EniOptions, specEni } from '../domain/ipam/testing-node.ts';
 import { type ClusterProfile, calmCluster } from '../lab/cluster/cluster-profile.ts';
 import { createSimCluster } from '../lab/cluster/sim-cluster.ts';
@@ -34,6 +34,7 @@ export interface Publication {
   readonly enis: readonly EniOptions[];
   readonly cooldownMs?: number;
   readonly selection?: NodeNetworkSpec['selection'];
+  readonly choosing?: Choosing;
 }
 
 export interface World {
@@ -78,7 +79,7 @@ export interface World {
 const drain = (): Promise<void> => setImmediate();
 
 /** The primary ENI, and those given; a link for each of them is in the kernel unless the test unplugs it. */
-const specOf = ({ enis, cooldownMs = COOLDOWN_MS, selection }: Publication): NodeNetworkSpec => ({
+const specOf = ({ enis, cooldownMs = COOLDOWN_MS, selection, choosing }: Publication): NodeNetworkSpec => ({
   instance: {
     instanceId: 'i-00000001' as InstanceId,
     instanceType: 'm5.large',
@@ -109,6 +110,7 @@ const specOf = ({ enis, cooldownMs = COOLDOWN_MS, selection }: Publication): Nod
   ],
   settings: defaultSettings,
   cooldownMs,
+  ...(choosing === undefined ? {} : { choosing }),
 });
 
 export interface WorldOptions {

@@ -265,9 +265,7 @@ async function stillValid(deps: ReconcileDeps, { name, view, action }: Step): Pr
 async function report(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   const { name, next, published, memory } = round;
   emitEvents(deps.cluster, name, next, memory);
-  const blockedSubnet = next.conditions.some((one) => one.reason === 'SubnetFull');
-  if (blockedSubnet && next.spec.selection.kind !== 'None')
-    deps.reads.pollSubnet(next.spec.selection.subnetId);
+  for (const subnetId of next.fullSubnets) deps.reads.pollSubnet(subnetId);
   if (published === undefined) return undefined;
   const status = withOwnConditions(published.status ?? emptyStatus, next.conditions, deps.clock.now());
   if (status === undefined) return undefined;

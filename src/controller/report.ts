@@ -61,11 +61,15 @@ export function emitEvents(events: EventWriter, name: NodeName, plan: Plan, memo
       message: wrong.message,
     });
   }
-  const { pods, blocked } = plan.waiting;
-  const waiting = new Set(blocked === undefined ? [] : pods);
+  emitPodEvents(events, name, plan, memory);
+}
+
+function emitPodEvents(events: EventWriter, name: NodeName, plan: Plan, memory: NodeMemory): void {
+  const waiting = new Map(
+    plan.stuck.flatMap(({ pods, blocked }) => pods.map((pod) => [pod, blocked] as const)),
+  );
   for (const pod of memory.podEvents.keys()) if (!waiting.has(pod)) memory.podEvents.delete(pod);
-  if (blocked === undefined) return;
-  for (const pod of [...waiting].slice(0, POD_EVENTS_MAX)) {
+  for (const [pod, blocked] of [...waiting].slice(0, POD_EVENTS_MAX)) {
     if (memory.podEvents.get(pod) === blocked.message) continue;
     memory.podEvents.set(pod, blocked.message);
     const [namespace = '', podName = ''] = pod.split('/');

@@ -2,6 +2,7 @@
 
 import { settingsClassOf } from '../domain/eniconfig/class-of-node.ts';
 import type { EniConfigUse } from '../domain/eniconfig/class-strategy.ts';
+import type { EniConfigView } from '../domain/eniconfig/eni-config.ts';
 import type { ClassOverrides, NamedClass } from '../domain/eniconfig/node-network-class.ts';
 import { selectEniConfig } from '../domain/eniconfig/select-eni-config.ts';
 import type { SelectionNode } from '../domain/eniconfig/selection-node.ts';
@@ -33,26 +34,35 @@ const FIRST_ADDRESS_COUNT = 10;
 
 const NOTHING: ClassOverrides = {};
 
+export interface NodeSelection {
+  readonly selection: Selection;
+  readonly overrides: ClassOverrides;
+  readonly node: SelectionNode;
+  readonly byName: ReadonlyMap<string, EniConfigView>;
+}
+
 /** Selects, remembers the choice, and tells what the class of the node sets. */
 export function selectForNode(
   node: NodeRecord,
   instance: Ec2Instance,
   from: SelectionSources,
-): { readonly selection: Selection; readonly overrides: ClassOverrides } {
+): NodeSelection {
   const { cluster, settings, choices } = from;
   const classes: readonly NamedClass[] = [...cluster.classes.values()];
   const selected = selectionNodeOf(node, instance);
   const current = currentEniConfig(cluster.nodeNetworks.get(node.name)?.spec);
+  const byName = resolveEniConfigs(cluster, from.ec2);
   const { selection } = selectEniConfig({
     node: { kind: 'Readable', node: selected },
-    eniConfigs: { kind: 'Readable', byName: resolveEniConfigs(cluster, from.ec2) },
+    eniConfigs: { kind: 'Readable', byName },
     classes,
     ...(current === undefined ? {} : { current }),
     use: classes.some(looksAtOthers) ? useBesides(node.name, from) : new Map(),
     settings,
   });
   if (selection.kind === 'EniConfig') choices.set(node.name, selection.name);
-  return { selection, overrides: settingsClassOf(classes, selected)?.overrides ?? NOTHING };
+  const overrides = settingsClassOf(classes, selected)?.overrides ?? NOTHING;
+  return { selection, overrides, node: selected, byName };
 }
 
 /** The node as selection sees it. The zone is EC2's. */

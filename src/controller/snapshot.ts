@@ -14,6 +14,7 @@ import type { Ec2Instance, Ec2Vpc } from '../ports/ec2.ts';
 import { type ClusterView, isSynced, podsNeedingAddress } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, enisOf, knownValue } from './ec2-view.ts';
+import { podChoicesOf } from './choices-of-pods.ts';
 import type { EniBelief } from './eni-belief.ts';
 import type { NodeMemory } from './node-memory.ts';
 import { type NodeChoices, selectForNode } from './select-for-node.ts';
@@ -63,7 +64,17 @@ export function snapshotOf(
     return err(`EC2 does not show ${unseen} attached, which was published before this process began`);
   const subnets = new Map<SubnetId, SubnetFacts>();
   for (const [id, known] of ec2.subnets) if (known.kind === 'Known') subnets.set(id, known.value);
-  const { selection, overrides } = selectForNode(node, instance, from);
+  const selected = selectForNode(node, instance, from);
+  const { selection, overrides } = selected;
+  const choices = podChoicesOf({
+    cluster,
+    settings,
+    pods: podsNeedingAddress(cluster, name),
+    node: selected.node,
+    byName: selected.byName,
+    selection,
+    published: published?.spec,
+  });
   return ok({
     now,
     nodeName: name,
@@ -73,9 +84,7 @@ export function snapshotOf(
     subnets,
     enis: beliefs.map((belief) => eniView(belief, instance, published, from)),
     ...(published === undefined ? {} : { published: { spec: published.spec, status: published.status } }),
-    pods: podsNeedingAddress(cluster, name)
-      .map((pod) => pod.key)
-      .sort(),
+    ...choices,
     // The primary ENI serves no pods, whether or not custom networking is on.
     maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
     settings: planSettings(settings, vpc, overrides),

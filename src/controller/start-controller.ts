@@ -175,7 +175,7 @@ function startWatches(
       queue.add(CLASS_KEY + name);
       addAll();
     }),
-    follow('Namespace', () => undefined),
+    follow('Namespace', addAll),
     follow('NodeNetwork', (record) => queue.add(record.name)),
   ];
 }

@@ -54,6 +54,8 @@ export interface ControllerWorld {
   /** The subnet of that ENIConfig has exactly these tags. */
   tagSubnet(eniConfig: string, tags: Readonly<Record<string, string>>): void;
   occupyAllBut(subnetId: SubnetId | undefined, leaveFree: number): void;
+  /** Kills the controller and starts another, which knows only what Kubernetes and EC2 say. */
+  restartController(): void;
   run(seconds: number): Promise<void>;
   spec(node: NodeName): NodeNetworkSpec | undefined;
   podEnis(node: NodeName): readonly SpecEni[];
@@ -69,22 +71,28 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
   const random = kernel.random.fork('cluster');
   const cluster = createSimCluster({ clock, random, profile: () => calm.cluster });
   makeVpc(ec2, cluster);
-  const own = kernel.clock('controller');
-  startController({
-    cluster: cluster.client({ clock: own }),
-    ec2: ec2.client({ name: 'controller', clock: own }),
-    clock: own,
-    random: kernel.random.fork('controller'),
-    log: quiet,
-    settings: must(
-      parseControllerSettings({
-        AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
-        WARM_IP_TARGET: '1',
-        ENIWHERE_EXCESS_HOLD_SECONDS: '5',
-        ...env,
-      }),
-    ),
-  });
+  const settings = must(
+    parseControllerSettings({
+      AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
+      WARM_IP_TARGET: '1',
+      ENIWHERE_EXCESS_HOLD_SECONDS: '5',
+      ...env,
+    }),
+  );
+  let lives = 0;
+  const start = (): void => {
+    lives += 1;
+    const own = kernel.clock('controller');
+    startController({
+      cluster: cluster.client({ clock: own }),
+      ec2: ec2.client({ name: 'controller', clock: own }),
+      clock: own,
+      random: kernel.random.fork(`controller-${lives}`),
+      log: quiet,
+      settings,
+    });
+  };
+  start();
   const { admin } = cluster;
   const run = async (seconds: number): Promise<void> => {
     const end = await kernel.run({ untilMs: kernel.now() + seconds * SECOND_MS, drain: () => macrotask() });
@@ -123,6 +131,10 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
       assert.ok(subnetId !== undefined);
       const free = ec2.truth.subnet(subnetId)?.freeAddressCount ?? 0;
       must(ec2.admin.occupyAddresses(subnetId, free - leaveFree));
+    },
+    restartController: () => {
+      kernel.kill('controller');
+      start();
     },
     run,
     spec: specOf,

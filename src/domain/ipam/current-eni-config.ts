@@ -10,7 +10,7 @@ export function currentEniConfig(spec: NodeNetworkSpec | undefined): string | un
   if (spec === undefined) return undefined;
   if (spec.selection.kind === 'EniConfig') return spec.selection.name;
   const [largest] = spec.enis
-    .filter((eni) => !eni.primary && !eni.cordoned && eni.eniConfig !== '')
+    .filter((eni) => !eni.primary && !eni.cordoned && eni.chosenOnly !== true && eni.eniConfig !== '')
     .sort((a, b) => b.addresses.length - a.addresses.length);
   return largest?.eniConfig;
 }

@@ -3,6 +3,7 @@
 
 import type { Cidr, Ip } from '../address/ip.ts';
 import type { DatapathSettings } from '../datapath/datapath-settings.ts';
+import type { PodDecision } from '../eniconfig/pod-choice.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { EniId, InstanceId, IntentId, PodKey, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
 
@@ -53,6 +54,16 @@ export interface SpecEni {
   readonly withdrawing: readonly Ip[];
   /** Takes no new pods; given back when empty. */
   readonly cordoned: boolean;
+  /** Serves only pods that chose its ENIConfig. */
+  readonly chosenOnly?: true;
+}
+
+/** What is known of pods that choose their ENIConfig. */
+export interface Choosing {
+  /** Namespaces whose pods choose unless they say otherwise themselves, sorted. */
+  readonly namespaces: readonly string[];
+  /** Sorted by pod. A pod that chooses and is not here waits. */
+  readonly pods: readonly PodDecision[];
 }
 
 export interface NodeNetworkSpec {
@@ -63,6 +74,8 @@ export interface NodeNetworkSpec {
   readonly settings: DatapathSettings;
   /** Time an address rests after release before it may serve again (IP_COOLDOWN_PERIOD), milliseconds. */
   readonly cooldownMs: number;
+  /** Absent: pods may not choose their ENIConfig. */
+  readonly choosing?: Choosing;
 }
 
 export interface UsedAddress {

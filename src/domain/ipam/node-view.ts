@@ -6,7 +6,13 @@ import type { SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { AttachmentId, EniId, IntentId, PodKey, SecurityGroupId, SubnetId } from '../ids.ts';
 import type { InstanceLimits } from '../instance/instance-limits.ts';
-import type { Condition, InstanceFacts, NodeNetworkSpec, NodeNetworkStatus } from './node-network.ts';
+import type {
+  Choosing,
+  Condition,
+  InstanceFacts,
+  NodeNetworkSpec,
+  NodeNetworkStatus,
+} from './node-network.ts';
 import type { WarmTargets } from './warm-targets.ts';
 
 export interface EniAttachmentView {
@@ -67,6 +73,13 @@ export interface Obstacle {
   readonly until: number;
 }
 
+/** The pods of a node that get addresses of an ENIConfig which they chose. */
+export interface PodPool {
+  readonly selection: Extract<Selection, { kind: 'EniConfig' }>;
+  /** Also those that have their address. */
+  readonly pods: readonly PodKey[];
+}
+
 export interface NodeView {
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -81,6 +94,12 @@ export interface NodeView {
   readonly published?: { readonly spec: NodeNetworkSpec; readonly status: NodeNetworkStatus };
   /** Pods bound to the node that need an address: not host-network, not finished. */
   readonly pods: readonly PodKey[];
+  /** Pods that chose an ENIConfig other than the node's own, by ENIConfig; their addresses are theirs alone. */
+  readonly podPools?: readonly PodPool[];
+  /** What is decided for every pod of the node that chooses; absent: pods may not choose. */
+  readonly choosing?: Choosing;
+  /** ENIs that other pools of the node are about to have: they take room on the instance. */
+  readonly reservedEniCount?: number;
   readonly maxPods: number;
   readonly settings: PlanSettings;
   readonly obstacles: readonly Obstacle[];

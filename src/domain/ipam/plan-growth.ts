@@ -54,7 +54,7 @@ interface More {
 const none = (intents: readonly Intent[]): More => ({ actions: [], intents });
 
 /** An intent stays open until its ENI is sighted, its first try failed definitely, or no retry can still be under way. */
-function openIntents(view: NodeView): readonly Intent[] {
+export function openIntents(view: NodeView): readonly Intent[] {
   return (view.published?.spec.intents ?? []).filter(
     (intent) =>
       !view.enis.some((eni) => eni.intentId === intent.id) &&
@@ -160,7 +160,8 @@ function growBy(
   }
   // One create at a time; the ENI on its way may already be enough.
   if (state.intents.length > 0 || isWaitingForHold(view, pool)) return none(state.intents);
-  if (attachedCount(view) + pool.unattached.length >= eniLimit(view)) {
+  const reserved = view.reservedEniCount ?? 0;
+  if (attachedCount(view) + pool.unattached.length + reserved >= eniLimit(view)) {
     return { ...none(state.intents), blocked: instanceFull(view, pool) };
   }
   // No more than is needed, also under WARM_ENI_TARGET: its free addresses are the target, not its ENIs, and a whole

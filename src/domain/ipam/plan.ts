@@ -2,14 +2,17 @@
 
 import { compareIps } from '../address/ip-number.ts';
 import type { Ip } from '../address/ip.ts';
-import type { PodKey } from '../ids.ts';
+import type { PodDecision } from '../eniconfig/pod-choice.ts';
+import type { PodKey, SubnetId } from '../ids.ts';
 import type { Action } from './action.ts';
 import { hasGroupsOf, isFrozenCordoned } from './eni-role.ts';
 import type { Intent, NodeNetworkSpec, SpecEni } from './node-network.ts';
 import { activeObstacle, type EniView, type NodeView, type OwnCondition } from './node-view.ts';
-import { type Growth, planGrowth } from './plan-growth.ts';
+import { type Growth, openIntents, planGrowth } from './plan-growth.ts';
 import { planRelease, type Release } from './plan-release.ts';
 import { type Pool, poolOf } from './pool.ts';
+import { type PoolPart, poolParts } from './pool-parts.ts';
+import { demandShortfall } from './warm-targets.ts';
 
 export interface Plan {
   /**
@@ -21,6 +24,10 @@ export interface Plan {
   readonly conditions: readonly OwnCondition[];
   /** Pods that wait for an address, and why nothing is under way for them (absent: something is). */
   readonly waiting: { readonly pods: readonly PodKey[]; readonly blocked?: OwnCondition };
+  /** The same pool by pool, as far as nothing is under way, and the pods whose own choice is refused. */
+  readonly stuck: readonly { readonly pods: readonly PodKey[]; readonly blocked: OwnCondition }[];
+  /** Subnets that are full while somebody waits for an address of theirs. */
+  readonly fullSubnets: readonly SubnetId[];
   readonly excessCount: number;
   /** When the plan may change although nothing else does; absent: never. */
   readonly nextCheckAt?: number;
@@ -30,21 +37,92 @@ export interface Plan {
 export function plan(view: NodeView): Plan | undefined {
   const primary = view.enis.find((eni) => eni.primary);
   if (primary === undefined || !view.subnets.has(primary.subnetId)) return undefined;
-  const pool = poolOf(view);
-  const growth = planGrowth(view, pool);
-  const release = planRelease(view, pool, growth.neededCount);
-  const conditions = [selectedCondition(view), addressesCondition(view, pool, growth)];
-  const blocked = conditions.find((one) => one.status === 'False');
-  const nextCheckAt = nextCheck(view, release);
+  const parts = planParts(view);
+  const conditions = [selectedCondition(view), nodeAddressesCondition(parts)];
+  const excessCount = parts.reduce((sum, { release }) => sum + release.excessCount, 0);
+  const nextCheckAt = nextCheck(view, excessCount);
   return {
-    actions: [...growth.actions, ...protect(pool), ...regroup(view, pool), ...release.actions],
-    spec: specOf({ view, pool, growth, release }),
+    actions: [
+      ...parts.flatMap(({ growth }) => growth.actions),
+      ...parts.flatMap(({ pool }) => protect(pool)),
+      ...parts.flatMap((part) => regroup(part.view, part.pool)),
+      ...parts.flatMap(({ release }) => release.actions),
+    ],
+    spec: specOf(view, parts),
     conditions,
-    waiting: { pods: pool.waiting, ...(blocked === undefined ? {} : { blocked }) },
-    excessCount: release.excessCount,
+    ...waitingOf(view, parts, conditions),
+    fullSubnets: parts.flatMap(({ view: { selection }, condition }) =>
+      condition.reason === 'SubnetFull' && selection.kind !== 'None' ? [selection.subnetId] : [],
+    ),
+    excessCount,
     ...(nextCheckAt === undefined ? {} : { nextCheckAt }),
   };
 }
+
+/** One pool of the node, planned. */
+interface PlannedPart extends PoolPart {
+  readonly pool: Pool;
+  readonly growth: Growth;
+  readonly release: Release;
+  readonly condition: OwnCondition;
+}
+
+/** Pools for which pods wait come first: what is left of the instance's ENIs serves warm targets. */
+function planParts(view: NodeView): readonly PlannedPart[] {
+  const parts = poolParts(view).map((part) => ({ ...part, pool: poolOf(part.view) }));
+  const shortOf = ({ pool }: (typeof parts)[number]): boolean => demandShortfall(pool.counts) > 0;
+  const ordered = [...parts.filter(shortOf), ...parts.filter((part) => !shortOf(part))];
+  const coming = new Map(
+    ordered.map((part) => [part, part.pool.unattached.length + openIntents(part.view).length]),
+  );
+  return ordered.map((part): PlannedPart => {
+    let reservedEniCount = 0;
+    for (const [other, count] of coming) if (other !== part) reservedEniCount += count;
+    const ofPart = { ...part.view, reservedEniCount };
+    const growth = planGrowth(ofPart, part.pool);
+    coming.set(part, part.pool.unattached.length + growth.intents.length);
+    const release = planRelease(ofPart, part.pool, growth.neededCount);
+    const condition = addressesCondition(part, growth);
+    return { ...part, growth, release, condition };
+  });
+}
+
+const nodeAddressesCondition = (parts: readonly PlannedPart[]): OwnCondition => {
+  const own = parts.filter(({ chosen }) => !chosen);
+  const all = [...own, ...parts.filter(({ chosen }) => chosen)].map(({ condition }) => condition);
+  return all.find(({ status }) => status === 'False') ?? AS_PLANNED;
+};
+
+/** Who waits, and by what they wait for. */
+function waitingOf(
+  view: NodeView,
+  parts: readonly PlannedPart[],
+  conditions: readonly OwnCondition[],
+): Pick<Plan, 'waiting' | 'stuck'> {
+  const blockedNode = conditions.find((one) => one.status === 'False');
+  const ofPools = parts.flatMap(({ pool, chosen, condition }) => {
+    const ownBlocked = condition.status === 'False' ? condition : undefined;
+    const blocked = chosen ? ownBlocked : blockedNode;
+    return blocked === undefined ? [] : [{ pods: pool.waiting, blocked }];
+  });
+  const refused = (view.choosing?.pods ?? []).flatMap((decision) =>
+    decision.kind === 'Refused' ? [{ pods: [decision.pod], blocked: refusal(decision) }] : [],
+  );
+  return {
+    waiting: {
+      pods: parts.flatMap(({ pool }) => pool.waiting),
+      ...(blockedNode === undefined ? {} : { blocked: blockedNode }),
+    },
+    stuck: [...ofPools, ...refused],
+  };
+}
+
+const refusal = ({ reason, message }: Extract<PodDecision, { kind: 'Refused' }>): OwnCondition => ({
+  type: 'AddressesAvailable',
+  status: 'False',
+  reason,
+  message,
+});
 
 /** ENIs attached after launch outlive their instance unless told otherwise: every terminated node would leak them. */
 function protect(pool: Pool): readonly Action[] {
@@ -77,27 +155,34 @@ function regroup(view: NodeView, pool: Pool): readonly Action[] {
     }));
 }
 
-function specOf(from: { view: NodeView; pool: Pool; growth: Growth; release: Release }): NodeNetworkSpec {
-  const { view, pool, growth, release } = from;
+function specOf(view: NodeView, parts: readonly PlannedPart[]): NodeNetworkSpec {
   const primary = view.enis.filter((eni) => eni.primary).flatMap((eni) => specEni(view, eni, emptyGrant));
-  const secondary = pool.enis.flatMap((one) => {
+  const secondary = parts
+    .flatMap((part) => specEnisOf(view, part))
+    .sort((a, b) => a.networkCardIndex - b.networkCardIndex || a.deviceIndex - b.deviceIndex);
+  return {
+    instance: view.instance,
+    selection: view.selection,
+    intents: parts.flatMap(({ growth }) => growth.intents),
+    enis: [...primary, ...secondary],
+    settings: view.settings.datapath,
+    cooldownMs: view.settings.cooldownMs,
+    ...(view.choosing === undefined ? {} : { choosing: view.choosing }),
+  };
+}
+
+function specEnisOf(view: NodeView, { pool, growth, release, chosen }: PlannedPart): readonly SpecEni[] {
+  return pool.enis.flatMap((one) => {
     const cancelled = new Set<Ip>(growth.cancelWithdrawal.get(one.eni.eniId) ?? []);
     const asked = [...one.withdrawing.filter((ip) => !cancelled.has(ip)), ...one.withdrawn];
     const withdrawing = new Set<Ip>([...asked, ...(release.withdraw.get(one.eni.eniId) ?? [])]);
-    return specEni(view, one.eni, {
+    const granted = specEni(view, one.eni, {
       addresses: [...one.published].sort(compareIps),
       withdrawing: [...withdrawing].sort(compareIps),
       cordoned: one.role === 'frozen' ? isFrozenCordoned(view, one.eni) : one.role === 'cordoned',
     });
+    return chosen ? granted.map((eni) => ({ ...eni, chosenOnly: true as const })) : granted;
   });
-  return {
-    instance: view.instance,
-    selection: view.selection,
-    intents: growth.intents,
-    enis: [...primary, ...secondary],
-    settings: view.settings.datapath,
-    cooldownMs: view.settings.cooldownMs,
-  };
 }
 
 interface Grant {
@@ -145,7 +230,17 @@ function selectedCondition(view: NodeView): OwnCondition {
   };
 }
 
-function addressesCondition(view: NodeView, pool: Pool, growth: Growth): OwnCondition {
+const AS_PLANNED: OwnCondition = {
+  type: 'AddressesAvailable',
+  status: 'True',
+  reason: 'AsPlanned',
+  message: 'every pod has an address, or one is on its way',
+};
+
+function addressesCondition(
+  { view, pool, chosen }: PoolPart & { readonly pool: Pool },
+  growth: Growth,
+): OwnCondition {
   const type = 'AddressesAvailable' as const;
   const { selection } = view;
   if (selection.kind === 'None' && pool.waiting.length > pool.counts.available) {
@@ -154,17 +249,14 @@ function addressesCondition(view: NodeView, pool: Pool, growth: Growth): OwnCond
   }
   if (growth.blocked !== undefined && pool.counts.demand > pool.counts.available) {
     const { reason, message, fix } = growth.blocked;
-    return { type, status: 'False', reason, message: `${message}; ${fix}` };
+    const forWhom =
+      chosen && selection.kind === 'EniConfig' ? `pods that chose ENIConfig "${selection.name}" wait: ` : '';
+    return { type, status: 'False', reason, message: `${forWhom}${message}; ${fix}` };
   }
-  return {
-    type,
-    status: 'True',
-    reason: 'AsPlanned',
-    message: 'every pod has an address, or one is on its way',
-  };
+  return AS_PLANNED;
 }
 
-function nextCheck(view: NodeView, release: Release): number | undefined {
+function nextCheck(view: NodeView, excessCount: number): number | undefined {
   const { settings } = view;
   const intentTimes = (view.published?.spec.intents ?? []).map(
     (intent: Intent) => intent.notedAt + settings.intentLifeMs,
@@ -173,7 +265,7 @@ function nextCheck(view: NodeView, release: Release): number | undefined {
     ...intentTimes,
     ...view.obstacles.map((one) => one.until),
     ...view.enis.flatMap((eni) => (eni.heldUntil === undefined ? [] : [eni.heldUntil])),
-    ...(release.excessCount > 0 ? [(view.excessSince ?? view.now) + settings.excessHoldMs] : []),
+    ...(excessCount > 0 ? [(view.excessSince ?? view.now) + settings.excessHoldMs] : []),
   ].filter((time) => time > view.now);
   return times.length === 0 ? undefined : Math.min(...times);
 }

@@ -26,9 +26,11 @@ export interface EniOptions {
   readonly withdrawing?: readonly string[];
   readonly cordoned?: boolean;
   readonly primary?: boolean;
+  readonly eniConfig?: string;
+  readonly chosenOnly?: true;
 }
 
-/** An ENI of ENIConfig `blue` in 10.1.0.0/24; `deviceIndex` (1 unless given) also names it. */
+/** An ENI of ENIConfig `blue` (unless another is given) in 10.1.0.0/24; `deviceIndex` (1 unless given) also names it. */
 export function specEni(options: EniOptions): SpecEni {
   const deviceIndex = options.deviceIndex ?? 1;
   return {
@@ -37,7 +39,7 @@ export function specEni(options: EniOptions): SpecEni {
     primary: options.primary ?? false,
     deviceIndex,
     networkCardIndex: 0,
-    eniConfig: 'blue',
+    eniConfig: options.eniConfig ?? 'blue',
     subnetId: 'subnet-0000000b' as SubnetId,
     subnetCidr: cidr('10.1.0.0/24'),
     securityGroupIds: [],
@@ -46,5 +48,6 @@ export function specEni(options: EniOptions): SpecEni {
     prefixes: [],
     withdrawing: (options.withdrawing ?? []).map(ip),
     cordoned: options.cordoned ?? false,
+    ...(options.chosenOnly === true ? { chosenOnly: true } : {}),
   };
 }

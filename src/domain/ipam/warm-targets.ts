@@ -10,6 +10,8 @@ export interface WarmTargets {
   readonly warmEni: number;
   /** MAX_ENI: ENIs on the instance, the primary included; the instance type's limit still holds. */
   readonly maxEni?: number;
+  /** The targets count addresses one by one also when both are 0: nothing beyond demand is held. */
+  readonly exact?: true;
 }
 
 /** The addresses of the ENIs that new pods may use. */
@@ -26,7 +28,7 @@ export interface PoolCounts {
 }
 
 export const hasIpTargets = (targets: WarmTargets): boolean =>
-  (targets.warmIp ?? 0) > 0 || (targets.minimumIp ?? 0) > 0;
+  targets.exact === true || (targets.warmIp ?? 0) > 0 || (targets.minimumIp ?? 0) > 0;
 
 /** Addresses short of demand: never limited by a warm target. */
 export const demandShortfall = (counts: PoolCounts): number => Math.max(0, counts.demand - counts.available);

@@ -22,6 +22,8 @@ export interface AddRequest {
   readonly sandbox: SandboxKey;
   readonly netnsPath: string;
   readonly pod: PodIdentity;
+  /** The pod's annotations of `eniwhere.io/`, where the runtime passes annotations at all; absent: it has not said. */
+  readonly podAnnotations?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface DelRequest {

@@ -15,6 +15,13 @@ const result = {
 
 const requests: readonly CniRequest[] = [
   { command: 'ADD', sandbox, netnsPath: '/run/netns/a', pod },
+  {
+    command: 'ADD',
+    sandbox,
+    netnsPath: '/run/netns/a',
+    pod,
+    podAnnotations: { 'eniwhere.io/eni-config': 'red' },
+  },
   { command: 'DEL', sandbox },
   { command: 'DEL', sandbox, netnsPath: '/run/netns/a', pod, prevResult: result },
   { command: 'CHECK', sandbox, netnsPath: '/run/netns/a', prevResult: result },

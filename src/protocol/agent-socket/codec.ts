@@ -4,7 +4,7 @@ import type { SandboxKey } from '../../domain/ipam/ledger.ts';
 import { err, type Result } from '../../domain/result.ts';
 import { CNI_ERROR, type CniError, type CniErrorCode } from '../cni/cni-error.ts';
 import { cniResult } from '../cni/cni-result.ts';
-import { type Decoder, isObject, listOf, object, oneOf, optional, text } from '../cni/decode.ts';
+import { type Decoder, isObject, listOf, object, oneOf, optional, text, textMap } from '../cni/decode.ts';
 import { parseJson } from '../cni/parse-json.ts';
 import type {
   AddRequest,
@@ -20,7 +20,13 @@ const sandbox = object<SandboxKey>({ containerId: text, ifName: text });
 const pod = object<PodIdentity>({ namespace: text, name: text, uid: text });
 
 const requests: { readonly [Command in CniRequest['command']]: Decoder<CniRequest> } = {
-  ADD: object<AddRequest>({ command: oneOf('ADD'), sandbox, netnsPath: text, pod }),
+  ADD: object<AddRequest>({
+    command: oneOf('ADD'),
+    sandbox,
+    netnsPath: text,
+    pod,
+    podAnnotations: optional(textMap),
+  }),
   DEL: object<DelRequest>({
     command: oneOf('DEL'),
     sandbox,

@@ -21,6 +21,18 @@ export const wholeNumber: Decoder<number> = (value, path) =>
     ? ok(value)
     : err(`${path} must be a whole number, it is ${typeof value === 'number' ? value : kindOf(value)}`);
 
+/** An object whose values are all strings. */
+export const textMap: Decoder<Readonly<Record<string, string>>> = (value, path) => {
+  if (!isObject(value)) return err(`${path} must be an object, it is ${kindOf(value)}`);
+  const made: Record<string, string> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const result = text(item, `${path}.${key}`);
+    if (!result.ok) return result;
+    made[key] = result.value;
+  }
+  return ok(made);
+};
+
 /** `undefined` where the value is missing or null: runtimes write both. */
 export const optional =
   <T>(decoder: Decoder<T>): Decoder<T | undefined> =>

@@ -43,6 +43,21 @@ describe('the plugin reads', () => {
     });
   });
 
+  test("ADD with those of the pod's annotations that are ours, where the runtime passes annotations", () => {
+    const annotations = { 'eniwhere.io/eni-config': 'red', 'kubernetes.io/config.source': 'api' };
+    const addOf = (runtimeConfig: unknown) => {
+      const invocation = parse({}, { ...CONF, runtimeConfig });
+      assert.ok(invocation.kind === 'Request' && invocation.request.command === 'ADD');
+      return invocation.request.podAnnotations;
+    };
+    assert.deepEqual(addOf({ 'io.kubernetes.cri.pod-annotations': annotations }), {
+      'eniwhere.io/eni-config': 'red',
+    });
+    assert.deepEqual(addOf({ 'io.kubernetes.cri.pod-annotations': { a: 'b' } }), {});
+    for (const none of [undefined, {}, { 'io.kubernetes.cri.pod-annotations': null }])
+      assert.equal(addOf(none), undefined);
+  });
+
   test("the agent's socket from the configuration", () => {
     const invocation = parse({}, { ...CONF, agentSocket: '/run/lab/n1.sock' });
     assert.ok(invocation.kind === 'Request' && invocation.socketPath === '/run/lab/n1.sock');

@@ -5,7 +5,7 @@ import { err, ok, type Result } from '../../domain/result.ts';
 import { type CniRequest, DEFAULT_AGENT_SOCKET } from '../agent-socket/cni-message.ts';
 import { CNI_ERROR, type CniError, cniError } from './cni-error.ts';
 import { type CniResult, cniResult } from './cni-result.ts';
-import { isObject, listOf, object, text } from './decode.ts';
+import { isObject, listOf, object, text, textMap } from './decode.ts';
 import { readContainerId, readIfName, readNetnsPath, readPod } from './environment.ts';
 import { parseJson } from './parse-json.ts';
 import { CNI_VERSIONS, type CniVersion, isAtLeast, isCniVersion, NEWEST_CNI_VERSION } from './version.ts';
@@ -37,6 +37,9 @@ interface NetConf {
 }
 
 type Parsed<T> = Result<T, CniError>;
+
+/** Key of `capabilities` and of `runtimeConfig` (CNI conventions, dynamic plugin-specific fields). */
+const POD_ANNOTATIONS_CAPABILITY = 'io.kubernetes.cri.pod-annotations';
 
 /** Longest path of a unix socket, bytes: sun_path without its final zero (unix(7)). */
 const SOCKET_PATH_BYTES_MAX = 107;
@@ -139,7 +142,30 @@ function parseAdd(env: Environment, conf: NetConf): Parsed<CniRequest> {
   if (conf.json['prevResult'] !== undefined) {
     return badConfig("eniwhere-cni makes the pod's interface, so it must be the first plugin of the list");
   }
-  return ok({ command: 'ADD', sandbox: sandbox.value, netnsPath: netnsPath.value, pod: pod.value });
+  const podAnnotations = readPodAnnotations(conf);
+  if (!podAnnotations.ok) return podAnnotations;
+  return ok({
+    command: 'ADD',
+    sandbox: sandbox.value,
+    netnsPath: netnsPath.value,
+    pod: pod.value,
+    ...(podAnnotations.value === undefined ? {} : { podAnnotations: podAnnotations.value }),
+  });
+}
+
+/** Annotations outside this domain are not passed on: there may be kilobytes of them. */
+const OWN_ANNOTATIONS = 'eniwhere.io/';
+
+/** containerd and CRI-O pass the pod's annotations to a plugin that declares the capability of this name. */
+function readPodAnnotations(conf: NetConf): Parsed<Readonly<Record<string, string>> | undefined> {
+  const runtimeConfig = conf.json['runtimeConfig'];
+  if (!isObject(runtimeConfig)) return ok(undefined);
+  const given = runtimeConfig[POD_ANNOTATIONS_CAPABILITY];
+  if (given === undefined || given === null) return ok(undefined);
+  const all = textMap(given, `runtimeConfig["${POD_ANNOTATIONS_CAPABILITY}"]`);
+  if (!all.ok) return badConfig(all.error);
+  const own = Object.entries(all.value).filter(([key]) => key.startsWith(OWN_ANNOTATIONS));
+  return ok(Object.fromEntries(own));
 }
 
 /**

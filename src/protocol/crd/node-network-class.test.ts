@@ -60,7 +60,7 @@ spec:
             mode: 'SecondaryIP',
             addressFamilies: ['IPv4'],
             overrides: {
-              targets: { warmIp: 2, minimumIp: 10, warmEni: 0 },
+              targets: { warmIp: 2, minimumIp: 10, warmEni: 0, exact: true },
               maxEni: 3,
               externalSnat: true,
               excludeSnatCidrs: ['192.168.0.0/16'],

@@ -249,6 +249,7 @@ function targetsOf({ ipTarget, minimumIPTarget, eniTarget }: NonNullable<Spec['w
   return {
     ...withoutAbsent({ warmIp: ipTarget, minimumIp: minimumIPTarget }),
     warmEni: eniTarget ?? (countsAddresses ? 0 : 1),
+    ...(countsAddresses ? { exact: true } : {}),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { NodeName } from '../../domain/ids.ts';
+import type { PodRefusal } from '../../domain/eniconfig/pod-choice.ts';
 import type { SelectionProblemCode, SelectionSource } from '../../domain/eniconfig/selection.ts';
 import {
   type ConditionType,
@@ -38,6 +39,10 @@ const ENI_COUNT_MAX = 64;
 const ENI_ADDRESS_COUNT_MAX = 64;
 const NODE_ADDRESS_COUNT_MAX = 4096;
 const GROUP_COUNT_MAX = 16;
+
+/** Above what kubelet runs on any node, and what a cluster has of namespaces that choose. */
+const POD_COUNT_MAX = 1024;
+const NAMESPACE_COUNT_MAX = 1024;
 
 const listOf = { 'x-kubernetes-list-type': 'set' } as const;
 const mapBy = (key: string): Readonly<Record<string, unknown>> => ({
@@ -123,6 +128,7 @@ const eni = z
     prefixes: z.array(cidr).max(ENI_ADDRESS_COUNT_MAX).meta(listOf),
     withdrawing: addressesOfEni.describe('What the agent is to give back: it offers them no more.'),
     cordoned: z.boolean().describe('Takes no new pods, and is given back once empty.'),
+    chosenOnly: z.literal(true).exactOptional().describe('Serves only pods that chose its ENIConfig.'),
   })
   .meta({
     'x-kubernetes-validations': [
@@ -147,6 +153,25 @@ const settings = z
   })
   .describe('How the node’s network is set up.');
 
+const podUid = z.string().max(64);
+const decision = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('EniConfig'), pod: podKey, uid: podUid, eniConfig: eniConfigName }),
+  z.object({
+    kind: z.literal('Refused'),
+    pod: podKey,
+    uid: podUid,
+    reason: codeWord<PodRefusal>(),
+    message: sentence.describe('What is wrong with the choice, and what to do.'),
+  }),
+]);
+
+const choosing = z
+  .object({
+    namespaces: z.array(z.string().min(1).max(63)).max(NAMESPACE_COUNT_MAX).meta(listOf),
+    pods: z.array(decision).max(POD_COUNT_MAX).meta(mapBy('pod')),
+  })
+  .describe('Pods that choose their ENIConfig, and what is decided for them.');
+
 /** A field that is added later needs a default: objects of the release before do not have it. */
 export const nodeNetworkSpec = z
   .object({
@@ -160,6 +185,7 @@ export const nodeNetworkSpec = z
     enis: z.array(eni).max(ENI_COUNT_MAX).meta(mapBy('eniId')),
     settings,
     cooldownMs: count.describe('How long an address rests after a pod, ms.'),
+    choosing: choosing.exactOptional(),
   })
   .describe('The controller’s: what the node is granted.')
   .meta({

@@ -1,0 +1,236 @@
+// Several pools on one node: each ENIConfig that pods chose has its own ENIs, within the room that the instance has.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import type { SecurityGroupId, SubnetId } from '../ids.ts';
+import { podKey } from '../ids.ts';
+import type { NodeView, PodPool } from './node-view.ts';
+import { type Plan, plan } from './plan.ts';
+import {
+  addresses,
+  eniId,
+  inOtherSubnet,
+  nodeView,
+  noSelection,
+  OTHER_SUBNET,
+  podEni,
+  pods,
+  published,
+  settings,
+  settled,
+} from './testing.ts';
+
+const GROUP = 'sg-0000000000000000b' as SecurityGroupId;
+
+const pool = (podCount: number, name = 'pods-b', subnetId: SubnetId = OTHER_SUBNET): PodPool => ({
+  selection: {
+    kind: 'EniConfig',
+    name,
+    subnetId,
+    securityGroupIds: [GROUP],
+    source: 'Annotation',
+    reason: 'test',
+  },
+  pods: Array.from({ length: podCount }, (_, n) => podKey(name, `p${n + 1}`)),
+});
+
+const chosenEni = (n: number, count: number) =>
+  podEni(n, { eniConfig: 'pods-b', subnetId: OTHER_SUBNET, addresses: addresses(500 + 20 * n, count) });
+
+function planned(view: NodeView): Plan {
+  const result = plan(view);
+  assert.ok(result !== undefined, 'the view can be planned');
+  return result;
+}
+
+const still = { ...settings, targets: { warmIp: 1, warmEni: 0 } };
+
+describe('[POD-4] pools per ENIConfig', () => {
+  it('a pod that chose gets an ENI of its ENIConfig with just what is needed, beside the node’s own', () => {
+    const view = nodeView({
+      podEnis: [podEni(1, { addresses: addresses(1, 3) })],
+      podPools: [pool(3)],
+      settings: still,
+    });
+    const [intent] = planned(view).spec.intents;
+    assert.deepEqual(
+      [intent?.eniConfig, intent?.subnetId, intent?.addressCount],
+      ['pods-b', OTHER_SUBNET, 3],
+      'three, and nothing warm',
+    );
+  });
+
+  it('its ENI is marked as theirs alone, and the node’s own is not', () => {
+    const view = nodeView({
+      podEnis: [podEni(1, { addresses: addresses(1, 1) }), chosenEni(2, 2)],
+      podPools: [pool(2)],
+      settings: still,
+    });
+    const marks = planned(settled(view)).spec.enis.map((eni) => [
+      eni.deviceIndex,
+      eni.chosenOnly,
+      eni.cordoned,
+    ]);
+    assert.deepEqual(marks, [
+      [0, undefined, false],
+      [1, undefined, false],
+      [2, true, false],
+    ]);
+  });
+
+  it('neither pool counts the other’s free addresses as its own', () => {
+    const view = nodeView({
+      podEnis: [podEni(1, { addresses: addresses(1, 5) }), chosenEni(2, 1)],
+      pods: pods(2),
+      podPools: [pool(3)],
+      settings: still,
+    });
+    const [action] = planned(settled(view)).actions;
+    assert.ok(action?.do === 'AssignAddresses');
+    assert.deepEqual([action.eniId, action.count, action.subnetId], [eniId(2), 2, OTHER_SUBNET]);
+  });
+
+  it('an ENI whose last pod is gone is given back', () => {
+    const view = nodeView({
+      podEnis: [podEni(1, { addresses: addresses(1, 1) }), chosenEni(2, 2)],
+      settings: still,
+    });
+    const eni = planned(view).spec.enis.find((one) => one.eniId === eniId(2));
+    assert.deepEqual([eni?.cordoned, eni?.withdrawing.length, eni?.chosenOnly], [true, 2, undefined]);
+  });
+
+  it('pods that chose are served although the node’s own selection fails', () => {
+    const view = nodeView({ selection: noSelection, podPools: [pool(1)], pods: pods(1) });
+    const next = planned(view);
+    assert.equal(next.spec.intents[0]?.eniConfig, 'pods-b');
+    assert.equal(next.conditions[0]?.status, 'False');
+  });
+
+  it('when no ENI is left, the pods that wait are told so, and others go on', () => {
+    const view = nodeView({
+      podEnis: [podEni(1, { addresses: addresses(1, 9) }), podEni(2, { addresses: addresses(20, 2) })],
+      pods: pods(10),
+      podPools: [pool(2)],
+      settings: still,
+    });
+    const served = published(view, {
+      used: pods(10).map((pod, n) => ({
+        pod,
+        ip: addresses(1, 9).concat(addresses(20, 2))[n] ?? addresses(1, 1)[0]!,
+      })),
+    });
+    const next = planned(settled(served));
+    const stuck = next.stuck.find(({ pods: waiting }) => waiting.includes(podKey('pods-b', 'p1')));
+    assert.equal(stuck?.blocked.reason, 'InstanceFull');
+    assert.match(stuck?.blocked.message ?? '', /^pods that chose ENIConfig "pods-b" wait: /);
+    assert.equal(next.conditions[1]?.reason, 'InstanceFull');
+  });
+
+  it('a refused pod is told why, and is nobody’s demand', () => {
+    const refused = podKey('default', 'lost');
+    const view = nodeView({
+      choosing: {
+        namespaces: [],
+        pods: [
+          {
+            kind: 'Refused',
+            pod: refused,
+            uid: 'u',
+            reason: 'EniConfigNotFound',
+            message: 'no such ENIConfig',
+          },
+        ],
+      },
+    });
+    const next = planned(view);
+    assert.deepEqual(next.stuck, [
+      {
+        pods: [refused],
+        blocked: {
+          type: 'AddressesAvailable',
+          status: 'False',
+          reason: 'EniConfigNotFound',
+          message: 'no such ENIConfig',
+        },
+      },
+    ]);
+    assert.equal(next.conditions[1]?.status, 'True');
+    assert.deepEqual(next.spec.choosing, view.choosing);
+  });
+});
+
+describe('[U102] ten pods of X and twenty of Y on an m5.xlarge', () => {
+  it('get one ENI and two, and no more', () => {
+    // 4 ENIs of 15 addresses: the primary, and three of 14 pod addresses.
+    const view: NodeView = {
+      ...nodeView({ podPools: [pool(10, 'x', OTHER_SUBNET), pool(20, 'y', OTHER_SUBNET)] }),
+      selection: { ...inOtherSubnet, name: 'none-of-them' } as NodeView['selection'],
+      settings: { ...settings, targets: { warmEni: 0, exact: true } },
+    };
+    const limits = { ...view.limits, instanceType: 'm5.xlarge', eniMax: 4, ipv4PerEniMax: 15 };
+    const made: { eniConfig: string; addressCount: number }[] = [];
+    let now: NodeView = { ...view, limits };
+    for (let round = 0; round < 12; round += 1) {
+      const next = planned(now);
+      const [create] = next.actions.flatMap((action) => (action.do === 'CreateEni' ? [action.intent] : []));
+      now = {
+        ...now,
+        freshIntentId: `fresh-${round}` as NodeView['freshIntentId'],
+        published: {
+          spec: next.spec,
+          status: now.published?.status ?? {
+            observedGeneration: 0,
+            used: [],
+            cooling: [],
+            withdrawn: [],
+            conditions: [],
+          },
+        },
+      };
+      if (create === undefined) continue;
+      const n = made.push({ eniConfig: create.eniConfig, addressCount: create.addressCount });
+      const eni = podEni(n, {
+        eniConfig: create.eniConfig,
+        subnetId: OTHER_SUBNET,
+        addresses: addresses(100 * n, create.addressCount),
+        intentId: create.id,
+      });
+      now = { ...now, enis: [...now.enis, eni] };
+    }
+    const sorted = made.map(({ eniConfig, addressCount }) => `${eniConfig} ${addressCount}`).sort();
+    assert.deepEqual(sorted, ['x 10', 'y 14', 'y 6']);
+  });
+});
+
+describe('[POD-4] over any mix of pools', () => {
+  it('no plan makes an ENI beyond the instance’s limit, or touches an ENI of another pool’s for a pool', () => {
+    const count = fc.nat(12);
+    fc.assert(
+      fc.property(fc.tuple(count, count, count), fc.nat(9), fc.nat(9), ([own, x, y], heldOwn, heldX) => {
+        const view = settled(
+          nodeView({
+            podEnis: [
+              podEni(1, { addresses: addresses(1, heldOwn) }),
+              podEni(2, { eniConfig: 'x', subnetId: OTHER_SUBNET, addresses: addresses(300, heldX) }),
+            ],
+            pods: pods(own),
+            podPools: [pool(x, 'x'), pool(y, 'y')].filter(({ pods: waiting }) => waiting.length > 0),
+            settings: still,
+          }),
+        );
+        const next = planned(view);
+        const coming = view.enis.length + next.spec.intents.length;
+        assert.ok(coming <= view.limits.eniMax, `${coming} ENIs`);
+        for (const action of next.actions) {
+          if (action.do !== 'AssignAddresses') continue;
+          const eni = view.enis.find((one) => one.eniId === action.eniId);
+          assert.equal(eni?.subnetId, action.subnetId);
+        }
+        for (const eni of next.spec.enis)
+          assert.equal(eni.chosenOnly, eni.eniConfig === 'x' && x > 0 ? true : undefined);
+      }),
+      { seed: 20_261, numRuns: 500 },
+    );
+  });
+});
