@@ -22,8 +22,8 @@ export interface AwsEc2Options {
 }
 
 /** EC2's own slow answers take a few seconds; a describe of many pages is many requests. */
-const REQUEST_TIMEOUT_MS = 10_000;
-const CONNECT_TIMEOUT_MS = 3_000;
+export const REQUEST_TIMEOUT_MS = 10_000;
+export const CONNECT_TIMEOUT_MS = 3_000;
 /**
  * Shorter than any server keeps an idle connection: a request that meets the server's closing is broken off, and its
  * outcome is unknown, which costs a write far more than a new connection does.

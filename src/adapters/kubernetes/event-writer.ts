@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { ClusterEvent, EventWriter } from '../../ports/cluster.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Random, randomHex } from '../../ports/random.ts';
-import { formatTimestamp } from '../../protocol/crd/timestamp.ts';
+import { formatMicroTime } from '../../protocol/crd/timestamp.ts';
 import type { ApiClient } from './api-client.ts';
 import { resourceOf } from './resources.ts';
 
@@ -199,7 +199,7 @@ async function create(state: State, series: Series): ReturnType<ApiClient['call'
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name, namespace },
-      eventTime: microTime(series.lastAt),
+      eventTime: formatMicroTime(series.lastAt),
       reportingController: state.reportingController,
       reportingInstance: state.reportingInstance.slice(0, 128),
       action: event.reason,
@@ -232,7 +232,7 @@ const update = (state: State, series: Series, name: string): ReturnType<ApiClien
 
 const seriesOf = (series: Series): unknown => ({
   count: series.count,
-  lastObservedTime: microTime(series.lastAt),
+  lastObservedTime: formatMicroTime(series.lastAt),
 });
 
 /** Events on objects of the whole cluster lie in `default`: the API server takes them nowhere else. */
@@ -240,9 +240,6 @@ const namespaceOf = ({ about }: ClusterEvent): string => about.namespace ?? 'def
 
 const eventsPath = (namespace: string): string =>
   `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
-
-/** metav1.MicroTime. */
-const microTime = (ms: number): string => formatTimestamp(ms).replace('Z', '000Z');
 
 /** At most 1024 bytes, cut between characters. */
 function cut(text: string): string {

@@ -1,6 +1,6 @@
 // A small API server for tests: lists in pages, watches with bookmarks, writes with preconditions; and every fault that a real one shows.
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { patchedBy } from './testing-patch.ts';
 import { createRawStore, type RawChange, type RawObject, type RawStore } from './testing-object-store.ts';
@@ -75,7 +75,9 @@ export async function startTestApiServer(): Promise<TestApiServer> {
     const request = await readRequest(incoming);
     requests.push(request);
     const fault = api.fault(request);
-    if (fault === undefined || fault.kind === 'LostAnswer') serve(context, request, response);
+    if (fault === undefined) serve(context, request, response);
+    // An answer that is not bound to a connection reaches nobody.
+    if (fault?.kind === 'LostAnswer') serve(context, request, new ServerResponse(incoming));
     if (fault !== undefined) fail(fault, incoming, response);
   };
   // The garbage collector: what is owned by something gone goes, too.
@@ -160,7 +162,6 @@ function answerStatus(response: ServerResponse, { code, reason, message, name }:
 }
 
 function answer(response: ServerResponse, code: number, body: unknown): void {
-  // A lost answer's socket is reset in the same turn.
   response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
@@ -177,7 +178,7 @@ function serve(context: Context, request: SeenRequest, response: ServerResponse)
 }
 
 interface Target {
-  /** List path, or an Events path. */
+  /** List path, in a namespace those of Events and Leases. */
   readonly path: string;
   readonly key: string;
   readonly subresource: string;
@@ -186,8 +187,8 @@ interface Target {
 function targetOf(path: string): Target | undefined {
   const pod = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)$/.exec(path);
   if (pod !== null) return { path: PODS, key: `${pod[1]}/${pod[2]}`, subresource: '' };
-  const event = /^(\/apis\/events\.k8s\.io\/v1\/namespaces\/[^/]+\/events)(?:\/([^/]+))?$/.exec(path);
-  if (event !== null) return { path: event[1] ?? '', key: event[2] ?? '', subresource: '' };
+  const inNamespace = /^(\/apis\/[^/]+\/[^/]+\/namespaces\/[^/]+\/[^/]+)(?:\/([^/]+))?$/.exec(path);
+  if (inNamespace !== null) return { path: inNamespace[1] ?? '', key: inNamespace[2] ?? '', subresource: '' };
   const list = LISTS.find((one) => path === one || path.startsWith(`${one}/`));
   if (list === undefined) return undefined;
   const [key = '', subresource = ''] = path.slice(list.length + 1).split('/');

@@ -1,6 +1,7 @@
 // The machine's clock.
 
 import type { Clock } from '../../ports/clock.ts';
+import type { MonotonicNow } from '../../ports/leadership.ts';
 
 /** Real time. Its timers keep the process alive until they have run or are cancelled. */
 export const systemClock: Clock = {
@@ -14,3 +15,6 @@ export const systemClock: Clock = {
       setTimeout(resolve, ms);
     }),
 };
+
+/** Since the process started; stands still while the machine sleeps (CLOCK_MONOTONIC). */
+export const systemMonotonicNow: MonotonicNow = () => performance.now();

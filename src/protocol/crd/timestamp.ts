@@ -25,6 +25,9 @@ export function formatTimestamp(ms: number): string {
   return `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}T${time.map((part) => pad(part, 2)).join(':')}.${pad(ofDay % 1000, 3)}Z`;
 }
 
+/** The same with microseconds, which some fields must have (metav1.MicroTime). */
+export const formatMicroTime = (ms: number): string => formatTimestamp(ms).replace('Z', '000Z');
+
 /** Milliseconds since the epoch of an RFC 3339 time in UTC; finer digits are cut. */
 export function parseTimestamp(text: string): Result<number, string> {
   const match = PATTERN.exec(text);

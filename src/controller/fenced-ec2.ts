@@ -1,0 +1,31 @@
+// EC2 behind the fence: no call is sent by a controller that may not lead any more.
+
+import type { Ec2, Ec2Outcome, Ec2Writer } from '../ports/ec2.ts';
+import type { Term } from '../ports/leadership.ts';
+import { failed } from '../ports/outcome.ts';
+
+/** The same EC2, whose writes are refused unsent once the term is over: a failure of its own, never an unknown outcome. */
+export function fencedEc2(ec2: Ec2, term: Term): Ec2 {
+  const fenced =
+    <Request, Answer>(action: string, call: (request: Request) => Promise<Ec2Outcome<Answer>>) =>
+    (request: Request): Promise<Ec2Outcome<Answer>> =>
+      term.isHeld() ? call(request) : Promise.resolve(notLeading(action));
+  // Each write by name: one that the port gains is an error of the compiler here.
+  const writer: Ec2Writer = {
+    createNetworkInterface: fenced('CreateNetworkInterface', ec2.createNetworkInterface),
+    attachNetworkInterface: fenced('AttachNetworkInterface', ec2.attachNetworkInterface),
+    setDeleteOnTermination: fenced('ModifyNetworkInterfaceAttribute', ec2.setDeleteOnTermination),
+    assignPrivateIpAddresses: fenced('AssignPrivateIpAddresses', ec2.assignPrivateIpAddresses),
+    unassignPrivateIpAddresses: fenced('UnassignPrivateIpAddresses', ec2.unassignPrivateIpAddresses),
+    detachNetworkInterface: fenced('DetachNetworkInterface', ec2.detachNetworkInterface),
+    deleteNetworkInterface: fenced('DeleteNetworkInterface', ec2.deleteNetworkInterface),
+  };
+  return { ...ec2, ...writer };
+}
+
+const notLeading = (action: string): Ec2Outcome<never> =>
+  failed({
+    kind: 'server-error',
+    code: 'NotLeader',
+    message: `${action} was not sent: this controller's lease is over, and another may lead`,
+  });

@@ -1,0 +1,170 @@
+// For tests: controllers that contend for a lease in a world where clocks jump, processes stop and answers are lost.
+
+import type { Lease, LeaseTimes, SeenLease } from '../domain/leadership/lease.ts';
+import type { Kernel } from '../lab/kernel/kernel.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { ClusterOutcome } from '../ports/cluster.ts';
+import type { LeaseStore, Term } from '../ports/leadership.ts';
+import type { Log } from '../ports/log.ts';
+import { done, failed, unknown } from '../ports/outcome.ts';
+import { randomInt } from '../ports/random.ts';
+import { type Election, startElection } from './leader-election.ts';
+
+/** One per world. */
+export interface LeaseWorld {
+  stored: SeenLease | undefined;
+  isDown: boolean;
+  /** Of 100 requests, how many lose their answer, half of them before the effect. */
+  lossPercent: number;
+  writeCount: number;
+}
+
+export const createLeaseWorld = (): LeaseWorld => ({
+  stored: undefined,
+  isDown: false,
+  lossPercent: 0,
+  writeCount: 0,
+});
+
+export interface Elector {
+  readonly name: string;
+  /** The present term, as the process knows it. */
+  readonly term: () => Term | undefined;
+  readonly isPaused: () => boolean;
+  /** Sets the wall clock. */
+  jump(ms: number): void;
+  /** The process does not run; what becomes due meanwhile runs at its end. */
+  pause(): void;
+  resume(): void;
+  /** The whole machine sleeps: the process, and its monotonic clock. */
+  sleep(): void;
+  wake(): void;
+  /** No call is under way: gives the lease up. */
+  stop(): Promise<void>;
+}
+
+const quiet = (): void => undefined;
+const silent: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet, mark: quiet };
+const ANSWER_MAX_MS = 3000;
+const TIMEOUT_MS = 5000;
+
+export function startElector(kernel: Kernel, world: LeaseWorld, name: string, times: LeaseTimes): Elector {
+  const machine = createMachine(kernel, name);
+  let term: Term | undefined;
+  const election: Election = startElection({
+    store: storeOf(kernel, world, machine),
+    clock: machine.clock,
+    monotonicNow: machine.monotonicNow,
+    log: silent,
+    identity: name,
+    times,
+    onGained: (gained) => {
+      term = gained;
+    },
+    onLost: () => {
+      term = undefined;
+    },
+  });
+  return {
+    name,
+    term: () => term,
+    isPaused: machine.isPaused,
+    jump: machine.jump,
+    pause: machine.pause,
+    resume: machine.resume,
+    sleep: machine.sleep,
+    wake: machine.wake,
+    stop: async () => {
+      term = undefined;
+      await election.stop();
+    },
+  };
+}
+
+interface Machine extends Pick<Elector, 'isPaused' | 'jump' | 'pause' | 'resume' | 'sleep' | 'wake'> {
+  readonly clock: Clock;
+  readonly monotonicNow: () => number;
+  /** Resolves when the process runs. */
+  running(): Promise<void>;
+}
+
+function createMachine(kernel: Kernel, name: string): Machine {
+  const world = kernel.clock(name);
+  let offsetMs = 0;
+  let sleptMs = 0;
+  let asleepSince: number | undefined;
+  let isPaused = false;
+  const waiting: (() => void)[] = [];
+  const whenRunning = (run: () => void): void => {
+    if (isPaused) waiting.push(run);
+    else run();
+  };
+  const resume = (): void => {
+    isPaused = false;
+    for (const run of waiting.splice(0)) run();
+  };
+  const timer: Clock['timer'] = (ms, label, run) => {
+    let isCancelled = false;
+    const inner = world.timer(ms, label, () => whenRunning(() => (isCancelled ? undefined : run())));
+    return {
+      cancel: () => {
+        isCancelled = true;
+        inner.cancel();
+      },
+    };
+  };
+  return {
+    clock: {
+      now: () => kernel.now() + offsetMs,
+      timer,
+      sleep: (ms, label) => new Promise((resolve) => void timer(ms, label, resolve)),
+    },
+    monotonicNow: () => (asleepSince ?? kernel.now()) - sleptMs,
+    running: () => new Promise((resolve) => whenRunning(resolve)),
+    isPaused: () => isPaused,
+    jump: (ms) => {
+      offsetMs += ms;
+    },
+    pause: () => {
+      isPaused = true;
+    },
+    resume,
+    sleep: () => {
+      isPaused = true;
+      asleepSince ??= kernel.now();
+    },
+    wake: () => {
+      sleptMs += kernel.now() - (asleepSince ?? kernel.now());
+      asleepSince = undefined;
+      resume();
+    },
+  };
+}
+
+/** Requests travel by the world's clock: they arrive even if their sender is stopped meanwhile. */
+function storeOf(kernel: Kernel, world: LeaseWorld, machine: Machine): LeaseStore {
+  const wire = kernel.clock('wire');
+  const random = kernel.random.fork('wire');
+  const request = async <T>(effect: () => ClusterOutcome<T>): Promise<ClusterOutcome<T>> => {
+    const isLost = randomInt(random, 100) < world.lossPercent;
+    const isLostBefore = randomInt(random, 2) === 0;
+    await wire.sleep(1 + randomInt(random, ANSWER_MAX_MS), 'there');
+    const unavailable = failed({ kind: 'unavailable' as const, message: 'down' });
+    const outcome = world.isDown ? unavailable : isLost && isLostBefore ? undefined : effect();
+    await wire.sleep(isLost ? TIMEOUT_MS : 1 + randomInt(random, ANSWER_MAX_MS), 'back');
+    await machine.running();
+    return isLost || outcome === undefined ? unknown('no answer') : outcome;
+  };
+  return {
+    read: () => request(() => done(world.stored)),
+    write: (lease: Lease, over) =>
+      request(() => {
+        if (world.stored?.version !== over) {
+          return failed({ kind: over === undefined ? 'already-exists' : 'conflict', message: 'newer' });
+        }
+        world.writeCount += 1;
+        world.stored = { lease, version: String(world.writeCount) };
+        return done(world.stored);
+      }),
+  };
+}
