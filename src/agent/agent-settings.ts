@@ -1,5 +1,12 @@
 // The agent's settings, under the names that users of the AWS VPC CNI know where the meaning is the same.
 
+import {
+  type ApiServerAddress,
+  type LogLevel,
+  readApiServerAddress,
+  readLogLevel,
+  readOptionalPath,
+} from '../domain/api-server-address.ts';
 import type { BindAddress } from '../domain/bind-address.ts';
 import { type NodeName, parseNodeName } from '../domain/ids.ts';
 import { err, ok, type Result } from '../domain/result.ts';
@@ -33,14 +40,8 @@ export interface AgentSettings extends HostSettings {
   readonly serviceAccountDirectory?: string;
   /** Behind eniwhere-cni in the network configuration, in this order. */
   readonly chained: readonly ChainedPlugin[];
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly logLevel: LogLevel;
   readonly addWaitMs: number;
-}
-
-/** As kubelet gives it to every pod; a host name, an IPv4 or an IPv6 address. */
-export interface ApiServerAddress {
-  readonly host: string;
-  readonly port: string;
 }
 
 export interface ParsedAgentSettings {
@@ -80,14 +81,14 @@ export function parseAgentSettings(env: Environment): Result<ParsedAgentSettings
   const read = settingsReader(env, errors);
   const nodeName = parseNodeName(env['MY_NODE_NAME'] ?? '');
   if (!nodeName.ok) errors.push(`MY_NODE_NAME: ${nodeName.error}; set it from the pod's spec.nodeName`);
-  const serviceAccount = optionalPath(env, errors, 'ENIWHERE_SERVICE_ACCOUNT_DIRECTORY');
+  const serviceAccount = readOptionalPath(env, errors, 'ENIWHERE_SERVICE_ACCOUNT_DIRECTORY');
   const settings: AgentSettings = {
     ...readHostSettings(env, errors),
     nodeName: nodeName.ok ? nodeName.value : ('' as NodeName),
-    apiServer: apiServer(env, errors),
+    apiServer: readApiServerAddress(env, errors),
     ...(serviceAccount === undefined ? {} : { serviceAccountDirectory: serviceAccount }),
     chained: chainedPlugins(env, errors),
-    logLevel: logLevel(env, errors),
+    logLevel: readLogLevel(env, errors),
     addWaitMs:
       (read.count('ENIWHERE_ADD_WAIT_SECONDS', ADD_WAIT_SECONDS) ?? ADD_WAIT_SECONDS.fallback) * 1000,
   };
@@ -107,7 +108,7 @@ export function parseHostSettings(env: Environment): Result<HostSettings, readon
 
 function readHostSettings(env: Environment, errors: string[]): HostSettings {
   const read = settingsReader(env, errors);
-  const path = (name: string, fallback: string): string => optionalPath(env, errors, name) ?? fallback;
+  const path = (name: string, fallback: string): string => readOptionalPath(env, errors, name) ?? fallback;
   const introspection = read.bindAddress('INTROSPECTION_BIND_ADDRESS', INTROSPECTION);
   const metrics = read.bindAddress('ENIWHERE_METRICS_BIND_ADDRESS', METRICS);
   return {
@@ -116,50 +117,11 @@ function readHostSettings(env: Environment, errors: string[]): HostSettings {
     netnsPath: path('ENIWHERE_NETNS', '/proc/self/ns/net'),
     pluginDirectory: path('HOST_CNI_BIN_PATH', '/host/opt/cni/bin'),
     configDirectory: path('HOST_CNI_CONFDIR_PATH', '/host/etc/cni/net.d'),
-    pluginSource: optionalPath(env, errors, 'ENIWHERE_PLUGIN_SOURCE'),
+    pluginSource: readOptionalPath(env, errors, 'ENIWHERE_PLUGIN_SOURCE'),
     ...(read.flag('DISABLE_INTROSPECTION', false) ? {} : { introspection }),
     ...(read.flag('DISABLE_METRICS', false) ? {} : { metrics }),
     awsCniVethPrefix: read.text('ENIWHERE_AWS_CNI_VETHPREFIX', 'eni'),
   };
-}
-
-function optionalPath(env: Environment, errors: string[], name: string): string | undefined {
-  const text = env[name];
-  if (text === undefined || text === '') return undefined;
-  if (!text.startsWith('/')) errors.push(`${name}="${text}": expected an absolute path`);
-  return text;
-}
-
-/**
- * CLUSTER_ENDPOINT, a URL that needs no kube-proxy: on a new node the agent may run before it. Without it, what kubelet
- * tells every pod.
- */
-function apiServer(env: Environment, errors: string[]): ApiServerAddress {
-  const endpoint = env['CLUSTER_ENDPOINT'] ?? '';
-  const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
-  if (endpoint === '') {
-    if (host === '')
-      errors.push(
-        'KUBERNETES_SERVICE_HOST is not set: run in a pod, or set CLUSTER_ENDPOINT to the API server',
-      );
-    return { host, port: env['KUBERNETES_SERVICE_PORT'] ?? '443' };
-  }
-  const parts =
-    /^https:\/\/(?:\[(?<ipv6>[0-9a-f:.]+)\]|(?<name>[a-z0-9.-]+))(?::(?<port>\d{1,5}))?\/?$/i.exec(endpoint);
-  const name = parts?.groups?.['ipv6'] ?? parts?.groups?.['name'];
-  if (name === undefined) {
-    errors.push(`CLUSTER_ENDPOINT="${endpoint}": expected https://HOST or https://HOST:PORT, and no path`);
-  }
-  return { host: name ?? '', port: parts?.groups?.['port'] ?? '443' };
-}
-
-/** The AWS CNI's DaemonSet writes it in any case. */
-function logLevel(env: Environment, errors: string[]): AgentSettings['logLevel'] {
-  const lowered = { level: env['AWS_VPC_K8S_CNI_LOGLEVEL']?.toLowerCase() };
-  const faults: string[] = [];
-  const level = settingsReader(lowered, faults).choice('level', ['debug', 'info', 'warn', 'error'], 'info');
-  for (const fault of faults) errors.push(fault.replace('level', 'AWS_VPC_K8S_CNI_LOGLEVEL'));
-  return level;
 }
 
 /**

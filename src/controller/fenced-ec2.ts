@@ -15,6 +15,7 @@ export function fencedEc2(ec2: Ec2, term: Term): Ec2 {
     createNetworkInterface: fenced('CreateNetworkInterface', ec2.createNetworkInterface),
     attachNetworkInterface: fenced('AttachNetworkInterface', ec2.attachNetworkInterface),
     setDeleteOnTermination: fenced('ModifyNetworkInterfaceAttribute', ec2.setDeleteOnTermination),
+    setSecurityGroups: fenced('ModifyNetworkInterfaceAttribute', ec2.setSecurityGroups),
     assignPrivateIpAddresses: fenced('AssignPrivateIpAddresses', ec2.assignPrivateIpAddresses),
     unassignPrivateIpAddresses: fenced('UnassignPrivateIpAddresses', ec2.unassignPrivateIpAddresses),
     detachNetworkInterface: fenced('DetachNetworkInterface', ec2.detachNetworkInterface),

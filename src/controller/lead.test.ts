@@ -43,6 +43,7 @@ const calls: readonly [string, (ec2: Ec2) => Promise<Ec2Outcome<unknown>>][] = [
     'ModifyNetworkInterfaceAttribute',
     (ec2) => ec2.setDeleteOnTermination({ eniId: ENI, attachmentId: 'eni-attach-1' as never }),
   ],
+  ['ModifyNetworkInterfaceAttribute', (ec2) => ec2.setSecurityGroups({ eniId: ENI, securityGroupIds: [] })],
   ['AssignPrivateIpAddresses', (ec2) => ec2.assignPrivateIpAddresses({ eniId: ENI, count: 1 })],
   ['UnassignPrivateIpAddresses', (ec2) => ec2.unassignPrivateIpAddresses({ eniId: ENI, addresses: [] })],
   ['DetachNetworkInterface', (ec2) => ec2.detachNetworkInterface({ attachmentId: 'eni-attach-1' as never })],
