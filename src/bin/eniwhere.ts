@@ -2,6 +2,7 @@
 // The eniwhere command: gives the command line its machine.
 
 import { readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AgentCommands } from '../cli/agent-node.ts';
 import type { AwsAccess } from '../cli/context.ts';
@@ -30,6 +31,15 @@ async function writeText(path: string, text: string): Promise<Result<void, strin
   }
 }
 
+/** As the shell tells of a program that a closed pipe ended. */
+const CLOSED_PIPE_EXIT = 128 + 13;
+
+// Whoever reads the answer may have seen enough, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(CLOSED_PIPE_EXIT);
+  throw error;
+});
+
 const packageFields = JSON.parse(await readFile(PACKAGE, 'utf8')) as { readonly version: string };
 const interrupted = whenInterrupted();
 
@@ -57,6 +67,7 @@ async function openAgent(): Promise<AgentCommands> {
 
 process.exitCode = await runCli(process.argv.slice(2), {
   version: packageFields.version,
+  programName: basename(process.argv[1] ?? '').startsWith('kubectl-') ? 'kubectl eniwhere' : 'eniwhere',
   write: (text) => process.stdout.write(text),
   complain: (text) => process.stderr.write(text),
   colour: process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '',

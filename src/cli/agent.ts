@@ -49,6 +49,13 @@ Examples:
     .description('collect what a maintainer needs to know of this node, without secrets, into one file')
     .option('--out <file>', 'the file to write', 'eniwhere-support.tar.gz')
     .option('--log <file>', 'a log file whose end is added; may be given several times', another, [])
+    .addHelpText(
+      'after',
+      `
+Examples:
+  eniwhere agent support-bundle
+  eniwhere agent support-bundle --out /tmp/node-1.tar.gz --log /var/log/eniwhere.log`,
+    )
     .action(async ({ out, log }: { readonly out: string; readonly log: readonly string[] }) => {
       end(await withNode(context, log, (node) => writeSupportBundle(node, context, out)));
     });

@@ -99,6 +99,8 @@ export interface ClusterAccess {
 
 export interface CliContext {
   readonly version: string;
+  /** As a person types it: `eniwhere`, or `kubectl eniwhere`. */
+  readonly programName: string;
   readonly write: (text: string) => void;
   /** To stderr: what went wrong, notes and progress. */
   readonly complain: (text: string) => void;

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
 import { runCommand } from './testing.ts';
 
-const PAGES = ['doctor', 'explain', 'max-pods', 'plan', 'userdata'];
+const PAGES = ['doctor', 'explain', 'max-pods', 'plan', 'status', 'userdata'];
 
 /** A block marked `console`: a line `$ command`, and below it what it prints on both channels. */
 const EXAMPLE = /^(```console\n\$ (eniwhere [^\n]*)\n)([\s\S]*?)^```$/gm;

@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from 'commander';
 import { addAgent } from './agent.ts';
+import { addCompletion } from './completion.ts';
 import { type CliContext, EXIT } from './context.ts';
 import { addDoctor } from './doctor.ts';
 import { addExplain } from './explain.ts';
@@ -12,6 +13,7 @@ import { addLabRun } from './lab-run.ts';
 import { addLabUp } from './lab-up.ts';
 import { addMaxPods } from './max-pods.ts';
 import { addPlan } from './plan.ts';
+import { addStatus } from './status.ts';
 import { addUserData } from './userdata.ts';
 
 /** Runs one command line (without the program's own name) and answers its exit code. */
@@ -31,7 +33,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 }
 
 function createProgram(context: CliContext, end: (exitCode: number) => void): Command {
-  const program = new Command('eniwhere')
+  const program = new Command(context.programName)
     .description('VPC-native pod networking for Kubernetes on AWS: any pod, any subnet, any security group.')
     .version(context.version, '-V, --version')
     .exitOverride()
@@ -51,6 +53,7 @@ Examples:
   addLabRun(lab, context, end);
   addLabUp(lab, context, end);
   addLabEc2(lab, context, end);
+  addStatus(program, context, end);
   addExplain(program, context, end);
   addAgent(program.command('agent'), context, end);
   addDoctor(program, context, end);
@@ -59,5 +62,6 @@ Examples:
   addPlan(program, context, end);
   addLabSimulate(lab, context, end);
   addIamPolicy(program, context);
+  addCompletion(program, context);
   return program;
 }

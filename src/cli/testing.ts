@@ -67,6 +67,7 @@ export async function runCommand(args: readonly string[], overrides: Partial<Cli
   let err = '';
   const exitCode = await runCli(args, {
     version: '1.2.3',
+    programName: 'eniwhere',
     write: (text) => {
       out += text;
     },
