@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { QUICKJS_ID, type QuickJs, quickJs } from './quickjs.ts';
+import { bunCompiler } from './support/bun-compiler.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
@@ -69,22 +70,11 @@ function fingerprint(by: string): string {
   return hash.digest('hex');
 }
 
-/**
- * The platform's Bun from the lock, and not the package `bun`, whose install script does not run here. Its baseline
- * build compiles for its own kind without a download.
- */
-function bun(): string {
-  const name = process.arch === 'arm64' ? 'bun-linux-aarch64' : 'bun-linux-x64-baseline';
-  const program = join(root, 'node_modules/@oven', name, 'bin/bun');
-  if (existsSync(program)) return program;
-  throw new Error(`${program} is missing: the plugin is compiled on Linux (x64 or arm64), after npm ci`);
-}
-
 const run = (program: string, options: readonly string[], input?: Buffer): Buffer =>
   execFileSync(program, options, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], ...(input && { input }) });
 
 function buildByBun(out: string): void {
-  run(bun(), ['build', ...BUN, 'src/bin/cni-by-bun.ts', '--outfile', out]);
+  run(bunCompiler(root), ['build', ...BUN, 'src/bin/cni-by-bun.ts', '--outfile', out]);
 }
 
 /** `native` compiles the script here; `engine` goes into the plugin. Bytecode is the same for all machines of a byte order. */
@@ -94,7 +84,7 @@ function buildByQuickJs(native: QuickJs, engine: QuickJs, out: string): void {
   const options = ['-O2', ...WARNINGS, '-isystem', engine.include];
   const libraries = ['-lm', '-lpthread'];
   try {
-    run(bun(), ['build', ...BUNDLE, 'src/bin/cni.ts', '--outfile', at('bundle.js')]);
+    run(bunCompiler(root), ['build', ...BUNDLE, 'src/bin/cni.ts', '--outfile', at('bundle.js')]);
     run(native.compiler, [...options, BYTECODE, ...native.objects, ...libraries, '-o', at('compile')]);
     writeFileSync(at('bytecode.c'), run(at('compile'), [], readFileSync(at('bundle.js'))));
     const linked = [HOST, at('bytecode.c'), ...engine.objects, ...libraries];
