@@ -77,7 +77,7 @@ describe("the agent's executable", { skip }, () => {
   test('[CNI-4] writes the configuration once the controller has published what it may use', async () => {
     const spec = writeNodeNetworkSpec(nodeSpec(node.granted, 500));
     assert.ok(spec.ok, JSON.stringify(spec));
-    api.api.store.put(NODE_NETWORKS, 'n0', { metadata: { name: 'n0' }, spec: spec.value } as never);
+    api.api.store.put(NODE_NETWORKS, 'n0', { metadata: { name: 'n0' }, spec: spec.value });
     await ready();
     const { cniVersions, plugins } = JSON.parse(readFileSync(conflist(), 'utf8')) as Record<string, unknown>;
     assert.deepEqual(cniVersions, ['0.4.0', '1.0.0'], "Debian's portmap speaks no 1.1.0");
@@ -101,7 +101,7 @@ describe("the agent's executable", { skip }, () => {
     assert.match(metrics, /^awscni_assigned_ip_addresses 1$/m);
     assert.match(metrics, /^eniwhere_cni_requests_total\{command="ADD",code="0"\} 1$/m);
     await eventually('the status has it', () => {
-      const { status: written } = api.api.store.get(NODE_NETWORKS, 'n0') as { status?: unknown };
+      const written = api.api.store.get(NODE_NETWORKS, 'n0')?.status;
       return JSON.stringify(written ?? {}).includes(address);
     });
   });
