@@ -28,7 +28,13 @@ test('node reference: every setting of the agent', () => {
   const source = sourceFiles.find(({ path }) => path === 'src/agent/agent-settings.ts')?.text ?? '';
   const names = matches(source, /['[]'?([A-Z][A-Z0-9]+(?:_[A-Za-z0-9]+)+)'/g);
   assert.ok(names.includes('MY_NODE_NAME') && names.includes('ENIWHERE_TUNING_SYSCTLS'));
-  assert.deepEqual(missingFrom('docs/node-reference.md', names.map((name) => `\`${name}\``)), none);
+  assert.deepEqual(
+    missingFrom(
+      'docs/node-reference.md',
+      names.map((name) => `\`${name}\``),
+    ),
+    none,
+  );
 });
 
 test('node reference: every error of the plugin and the agent', () => {
@@ -47,12 +53,24 @@ test('node reference: every Event of the agent', () => {
     .join('\n');
   const reasons = matches(source, /'([A-Z][a-z]+(?:[A-Z][a-z]+)+)'/g);
   assert.ok(reasons.includes('AddressNotReady') && reasons.includes('AwsCniLeftovers'), reasons.join());
-  assert.deepEqual(missingFrom('docs/node-reference.md', reasons.map((reason) => `\`${reason}\``)), none);
+  assert.deepEqual(
+    missingFrom(
+      'docs/node-reference.md',
+      reasons.map((reason) => `\`${reason}\``),
+    ),
+    none,
+  );
 });
 
 test('metrics: every metric of the agent, and every rare event', () => {
   const metrics = matches(text, /'((?:awscni|eniwhere|process)_[a-z0-9_]+)'/g);
   const marks = matches(text, /log\.mark\('([a-z-]+)'\)/g);
   assert.ok(metrics.includes('awscni_assigned_ip_addresses') && marks.includes('journal-torn'));
-  assert.deepEqual(missingFrom('docs/metrics.md', [...metrics, ...marks].map((name) => `\`${name}\``)), none);
+  assert.deepEqual(
+    missingFrom(
+      'docs/metrics.md',
+      [...metrics, ...marks].map((name) => `\`${name}\``),
+    ),
+    none,
+  );
 });

@@ -9,7 +9,6 @@ import type { SecureApi } from './secure-api.ts';
 import type { TestNode } from './node.ts';
 import { PLUGIN, TOP } from './skip.ts';
 
-const MAIN = `${TOP}src/bin/eniwhere-agent.ts`;
 const PLUGINS = '/usr/lib/cni';
 
 export interface Executable {
@@ -36,11 +35,20 @@ export interface Ended {
   readonly out: string;
 }
 
+/** How it is started: its file, and options for Node.js. */
+export interface Start {
+  readonly main: string;
+  readonly flags: readonly string[];
+}
+
+const FROM_SOURCES: Start = { main: `${TOP}src/bin/eniwhere-agent.ts`, flags: [] };
+
 /** `ports` for introspection and metrics. */
 export function prepareExecutable(
   node: TestNode,
   api: SecureApi,
   ports: readonly [number, number],
+  { main, flags }: Start = FROM_SOURCES,
 ): Executable {
   const at = (name: string): string => join(node.directory, name);
   const [pluginDirectory, configDirectory, logPath] = [at('opt-bin'), at('net.d'), at('executable.log')];
@@ -61,7 +69,10 @@ export function prepareExecutable(
     ENIWHERE_METRICS_BIND_ADDRESS: `127.0.0.1:${ports[1]}`,
   };
   const spawnWith = (args: readonly string[], more: Readonly<Record<string, string>>, out: 'pipe' | number) =>
-    spawn(process.execPath, [MAIN, ...args], { env: { ...env, ...more }, stdio: ['ignore', out, out] });
+    spawn(process.execPath, [...flags, main, ...args], {
+      env: { ...env, ...more },
+      stdio: ['ignore', out, out],
+    });
   return {
     pluginDirectory,
     configDirectory,
