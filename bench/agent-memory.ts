@@ -1,94 +1,10 @@
 // What an agent costs a node that does nothing: memory with 250 pods, and processor time. `node bench/agent-memory.ts`, as root.
 
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { NODE_NETWORKS } from '../src/adapters/kubernetes/testing-api-server.ts';
-import { writeNodeNetworkSpec } from '../src/protocol/crd/node-network.ts';
-import { eventually } from '../test/runtime/support/eventually.ts';
-import { prepareExecutable } from '../test/runtime/support/executable.ts';
-import { makeNode } from '../test/runtime/support/node.ts';
-import { nodeSpec } from '../test/runtime/support/node-spec.ts';
-import { addressOf, callPlugin, createPodNamespaces } from '../test/runtime/support/plugin.ts';
-import { startSecureApi } from '../test/runtime/support/secure-api.ts';
-import { TOP } from '../test/runtime/support/skip.ts';
+import { fileURLToPath } from 'node:url';
 
-const POD_COUNT = 250;
-const PORTS = [21_689, 21_688] as const;
-const START_MS = 60_000;
-/** The collector needs a while to give back what the start and the pods took. */
-const SETTLE_MS = 20_000;
-const IDLE_SECONDS = 60;
-/** Ticks of /proc/PID/stat in a second, whatever the kernel's own. */
-const TICKS_PER_SECOND = 100;
-const MEMORY_TARGET_MB = 110;
-const IDLE_TARGET_PERCENT = 0.2;
-
-const residentMb = (pid: number): number =>
-  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-
-/** User and system time of the process and its threads, seconds. */
-function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
-
-async function measure(main: string, flags: readonly string[]): Promise<void> {
-  const node = await makeNode({
-    addressCount: POD_COUNT,
-    cooldownMs: 1000,
-    addWaitMs: 5000,
-    unpublished: true,
-  });
-  const api = await startSecureApi(node.directory);
-  const namespaces = createPodNamespaces();
-  const executable = prepareExecutable(node, api, PORTS, { main, flags });
-  const daemon = executable.start();
-  try {
-    const spec = writeNodeNetworkSpec(nodeSpec(node.granted, 1000));
-    if (!spec.ok) throw new Error(spec.error);
-    api.api.store.put(NODE_NETWORKS, 'n0', { metadata: { name: 'n0' }, spec: spec.value });
-    await eventually('the agent is ready', START_MS, async () => {
-      const answer = await fetch(`${executable.introspection}/readyz`).catch(() => undefined);
-      return answer?.status === 200 ? true : undefined;
-    });
-    await sleep(SETTLE_MS);
-    const empty = residentMb(daemon.pid);
-    const seat = {
-      pluginPath: join(executable.pluginDirectory, 'eniwhere-cni'),
-      socketPath: node.socketPath,
-    };
-    for (let n = 0; n < POD_COUNT; n += 1) {
-      const pod = { pod: `p${n}`, containerId: `p${n}`, netnsPath: namespaces.make(`p${n}`) };
-      addressOf(await callPlugin(seat, 'ADD', pod));
-    }
-    await sleep(SETTLE_MS);
-    const full = residentMb(daemon.pid);
-    const before = cpuSeconds(daemon.pid);
-    await sleep(IDLE_SECONDS * 1000);
-    const idle = ((cpuSeconds(daemon.pid) - before) / IDLE_SECONDS) * 100;
-    console.log(
-      `  resident ${empty.toFixed(0)} MB without pods, ${full.toFixed(0)} MB with ${POD_COUNT} (aim: under ${MEMORY_TARGET_MB}); idle ${idle.toFixed(2)} % of a core (aim: under ${IDLE_TARGET_PERCENT})`,
-    );
-  } finally {
-    await daemon.kill();
-    namespaces.removeAll();
-    await api.close();
-    await node.close();
-  }
-}
-
-execFileSync(process.execPath, [join(TOP, 'scripts/build-agent.ts')], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-});
-const bundle = join(TOP, 'build/agent/eniwhere-agent.js');
-for (const [what, main, flags] of [
-  ['from its sources', join(TOP, 'src/bin/eniwhere-agent.ts'), []],
-  ['as a bundle', bundle, []],
-  ['as a bundle, small heaps', bundle, ['--max-semi-space-size=1', '--optimize-for-size']],
-] as const) {
-  console.log(what);
-  await measure(main, flags);
-}
+// The node that it runs on belongs to the tests.
+const main = join(fileURLToPath(new URL('..', import.meta.url)), 'test/runtime/agent-memory-process.ts');
+const { status } = spawnSync(process.execPath, [main], { stdio: 'inherit' });
+process.exitCode = status ?? 1;
