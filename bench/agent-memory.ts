@@ -1,4 +1,4 @@
-// What an agent costs a node that does nothing: memory with 250 pods, and processor time. `node bench/agent-memory.ts`, as root.
+// What an agent costs a node that does nothing: memory with 230 pods, and processor time. `node bench/agent-memory.ts`, as root.
 
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
