@@ -1,7 +1,7 @@
 // The agent's executable on a node: from its first start to its removal, against an API server.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,11 +12,10 @@ import { type Daemon, type Executable, prepareExecutable } from './support/execu
 import { makeNode, type TestNode } from './support/node.ts';
 import { nodeSpec } from './support/node-spec.ts';
 import { addressOf, callPlugin, createPodNamespaces, type PluginSeat } from './support/plugin.ts';
+import { buildTool, whyNoRuntime } from './support/runtime-programs.ts';
 import { type SecureApi, startSecureApi } from './support/secure-api.ts';
-import { whyNoNode } from './support/skip.ts';
 
-const skip =
-  whyNoNode() ?? (existsSync('/usr/lib/cni/portmap') ? false : 'apt-get install containernetworking-plugins');
+const skip = whyNoRuntime() ?? false;
 /** Below the ports that the kernel gives to clients, and not those of an agent that may run on this machine. */
 const PORTS = [21_679, 21_678] as const;
 const CONFLIST = '10-eniwhere.conflist';
@@ -34,6 +33,7 @@ describe("the agent's executable", { skip }, () => {
   let executable: Executable;
   let daemon: Daemon | undefined;
   let seat: PluginSeat;
+  let cnitool: string;
 
   const get = async (path: string): Promise<{ readonly status: number; readonly body: string }> => {
     const answer = await fetch(`${executable.introspection}${path}`);
@@ -52,6 +52,7 @@ describe("the agent's executable", { skip }, () => {
     eventually('the agent is ready', async () => (await status('/readyz')) === 200);
 
   before(async () => {
+    cnitool = buildTool('cnitool');
     node = await makeNode({ addressCount: 3, cooldownMs: 500, addWaitMs: 1000, unpublished: true });
     api = await startSecureApi(node.directory);
     executable = prepareExecutable(node, api, PORTS);
@@ -104,6 +105,28 @@ describe("the agent's executable", { skip }, () => {
       const written = api.api.store.get(NODE_NETWORKS, 'n0')?.status;
       return JSON.stringify(written ?? {}).includes(address);
     });
+  });
+
+  test('[CNI-5] libcni reads the configuration, and drives the whole chain by it', () => {
+    const netns = namespaces.make('libcni');
+    const run = (command: string): { readonly status: number | null; readonly text: string } => {
+      const env = {
+        ...process.env,
+        CNI_PATH: executable.pluginDirectory,
+        NETCONFPATH: executable.configDirectory,
+        CNI_ARGS: 'IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=libcni',
+      };
+      const values = [`--net=${node.host.path}`, cnitool, command, 'eniwhere', netns];
+      const { status: code, stdout, stderr } = spawnSync('nsenter', values, { encoding: 'utf8', env });
+      return { status: code, text: `${stdout}${stderr}` };
+    };
+    const added = run('add');
+    assert.equal(added.status, 0, added.text);
+    assert.equal((JSON.parse(added.text) as { cniVersion: string }).cniVersion, '1.0.0');
+    for (const command of ['check', 'del']) {
+      const { status: code, text } = run(command);
+      assert.equal(code, 0, text);
+    }
   });
 
   test('a caller who is not root is refused, whatever the mode of the socket', () => {
