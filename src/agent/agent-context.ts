@@ -44,6 +44,11 @@ export interface SharedState {
   startedEmpty: boolean;
   /** Journal and kernel have been compared. Writer: spec-follower. */
   recovered: boolean;
+  /**
+   * Addresses that the object may still list as let go: what the last write said that may have taken effect. None of
+   * them is handed out, though it be forgotten and granted anew (IP-6). Writer: status-writer.
+   */
+  toldWithdrawn: ReadonlySet<Ip>;
   /** address -> the ENI by which the host routes it. Writer: host-keeper. */
   routed: ReadonlyMap<Ip, EniId>;
   /** ENIs whose link has not appeared. Writer: host-keeper. */
@@ -70,6 +75,7 @@ export const initialState = (): SharedState => ({
   loaded: false,
   startedEmpty: false,
   recovered: false,
+  toldWithdrawn: new Set(),
   routed: new Map(),
   pendingEnis: [],
   pods: new Map(),

@@ -132,11 +132,13 @@ function withAnnotations({ pods }: SharedState, pod: PodAtAdd): PodAtAdd {
 
 /**
  * An address that moved to another ENI is routed by the old one until the host's datapath has been written again; and
- * one whose last holder might reach instance metadata waits until the kernel has forgotten that.
+ * one whose last holder might reach instance metadata waits until the kernel has forgotten that; and one that the
+ * object still lists as let go, until it has been told otherwise.
  */
-function routedOf(accepted: AcceptedSpec, { routed, imdsOpen }: SharedState): ReadonlySet<Ip> {
+function routedOf(accepted: AcceptedSpec, shared: SharedState): ReadonlySet<Ip> {
+  const { routed, imdsOpen, toldWithdrawn } = shared;
   const ready = accepted.spec.enis.flatMap((eni) =>
-    eni.addresses.filter((ip) => routed.get(ip) === eni.eniId && !imdsOpen.has(ip)),
+    eni.addresses.filter((ip) => routed.get(ip) === eni.eniId && !imdsOpen.has(ip) && !toldWithdrawn.has(ip)),
   );
   return new Set(ready);
 }

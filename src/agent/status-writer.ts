@@ -57,6 +57,7 @@ async function writeStatus(context: AgentContext, events: StatusWriterEvents): P
     now: clock.now(),
   });
   if (isSameStatus(record.status, status)) return 'Written';
+  shared.toldWithdrawn = new Set([...shared.toldWithdrawn, ...record.status.withdrawn, ...status.withdrawn]);
   const outcome = await cluster.updateNodeNetworkStatus({ ...record, status });
   switch (outcome.kind) {
     case 'ok':
@@ -91,6 +92,7 @@ function takeRecord(
 ): 'Written' {
   const isOlder = shared.record?.uid === record.uid && shared.record.generation > record.generation;
   const isSame = shared.record?.resourceVersion === record.resourceVersion;
+  if (!isOlder) shared.toldWithdrawn = new Set(record.status.withdrawn);
   if (isOlder || isSame) return 'Written';
   shared.record = record;
   onRecord();

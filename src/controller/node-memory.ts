@@ -13,6 +13,11 @@ export interface NodeMemory {
    * under way, so a failure says nothing about it.
    */
   readonly untriedIntents: Set<IntentId>;
+  /**
+   * Intent -> when this process noted or first saw it, milliseconds since the epoch by its own clock: that of the process
+   * which noted it may be off by hours.
+   */
+  readonly intentSince: Map<IntentId, number>;
   /** Failed EC2 calls in a row. */
   failureCount: number;
   /** No EC2 call for this node before. */
@@ -29,6 +34,7 @@ export function createNodeMemory(): NodeMemory {
     obstacles: [],
     failedIntents: new Set(),
     untriedIntents: new Set(),
+    intentSince: new Map(),
     podEvents: new Map(),
     failureCount: 0,
     backOffUntil: 0,

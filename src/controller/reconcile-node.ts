@@ -65,6 +65,8 @@ export async function reconcileNode(
     now,
     freshIntentId: intentId(`eniwhere-${randomHex(deps.random, 32)}`),
   };
+  for (const { id } of deps.clusterView.nodeNetworks.get(name)?.spec.intents ?? [])
+    if (!memory.intentSince.has(id)) memory.intentSince.set(id, now);
   const snapshot = snapshotOf(name, sources, memory);
   if (!snapshot.ok) {
     deps.log.debug('node cannot be decided yet', { node: name, waitingFor: snapshot.error });
@@ -114,6 +116,7 @@ function remember(memory: NodeMemory, view: NodeView, next: Plan): void {
   );
   for (const id of memory.failedIntents) if (!open.has(id)) memory.failedIntents.delete(id);
   for (const id of memory.untriedIntents) if (!open.has(id)) memory.untriedIntents.delete(id);
+  for (const id of memory.intentSince.keys()) if (!open.has(id)) memory.intentSince.delete(id);
 }
 
 interface Round {
@@ -134,7 +137,11 @@ async function publish(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   if (outcome.kind === 'ok') {
     recordNodeNetwork(deps.clusterView, outcome.value);
     const known = new Set((published?.spec.intents ?? []).map((intent) => intent.id));
-    for (const intent of next.spec.intents) if (!known.has(intent.id)) memory.untriedIntents.add(intent.id);
+    for (const { id, notedAt } of next.spec.intents) {
+      if (known.has(id)) continue;
+      memory.untriedIntents.add(id);
+      memory.intentSince.set(id, notedAt);
+    }
     return NOW;
   }
   return afterClusterFailure(deps, name, outcome);

@@ -5,7 +5,7 @@ import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { ClassOverrides } from '../domain/eniconfig/node-network-class.ts';
 import type { EniId, IntentId, NodeName, SubnetId } from '../domain/ids.ts';
 import { maxPods } from '../domain/instance/max-pods.ts';
-import type { InstanceFacts } from '../domain/ipam/node-network.ts';
+import type { InstanceFacts, NodeNetworkSpec } from '../domain/ipam/node-network.ts';
 import type { EniView, NodeView, PlanSettings } from '../domain/ipam/node-view.ts';
 import { ENI_CONFIG_TAG, intentOf, isOwned } from '../domain/ipam/tags.ts';
 import { err, ok, type Result } from '../domain/result.ts';
@@ -83,7 +83,9 @@ export function snapshotOf(
     selection,
     subnets,
     enis: beliefs.map((belief) => eniView(belief, instance, published, from)),
-    ...(published === undefined ? {} : { published: { spec: published.spec, status: published.status } }),
+    ...(published === undefined
+      ? {}
+      : { published: { spec: datedByUs(published.spec, memory), status: published.status } }),
     ...choices,
     // The primary ENI serves no pods, whether or not custom networking is on.
     maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
@@ -129,6 +131,15 @@ function planSettings(settings: ControllerSettings, vpc: Ec2Vpc, overrides: Clas
     intentLifeMs: INTENT_LIFE_MS,
   };
 }
+
+/** The spec with its intents dated by our own clock, which is what the next one will say of them. */
+const datedByUs = (spec: NodeNetworkSpec, { intentSince }: NodeMemory): NodeNetworkSpec => ({
+  ...spec,
+  intents: spec.intents.map((intent) => ({
+    ...intent,
+    notedAt: intentSince.get(intent.id) ?? intent.notedAt,
+  })),
+});
 
 /**
  * An ENI that an earlier process published and that EC2 does not show attached while its answers may be older than that:

@@ -17,11 +17,14 @@ function sameGroups(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((group) => b.includes(group));
 }
 
+/** What an ENI was made for, or an intent will make one for. */
+type MadeFor = Pick<EniView, 'eniConfig' | 'subnetId' | 'securityGroupIds' | 'attachment'>;
+
 /**
  * Whether an ENI was made for the selection: by its name and in its subnet, the two that no ENI can change. Groups can be
  * changed in place, but an ENI that is not attached yet is as well made anew: no pod shall meet its old groups.
  */
-export function matchesSelection(eni: EniView, selection: Selection): boolean {
+export function matchesSelection(eni: MadeFor, selection: Selection): boolean {
   if (selection.kind === 'None') return false;
   const name = selection.kind === 'EniConfig' ? selection.name : '';
   return (
@@ -32,8 +35,10 @@ export function matchesSelection(eni: EniView, selection: Selection): boolean {
 }
 
 /** Whether an ENI has exactly the groups that the selection names. */
-export const hasGroupsOf = (eni: EniView, selection: Exclude<Selection, { kind: 'None' }>): boolean =>
-  sameGroups(eni.securityGroupIds, selection.securityGroupIds);
+export const hasGroupsOf = (
+  eni: Pick<EniView, 'securityGroupIds'>,
+  selection: Exclude<Selection, { kind: 'None' }>,
+): boolean => sameGroups(eni.securityGroupIds, selection.securityGroupIds);
 
 /** The role of an owned ENI. */
 export function eniRole(view: NodeView, eni: EniView): EniRole {

@@ -3,6 +3,7 @@
 import type { Ip } from '../address/ip.ts';
 import type { EniId, SubnetId } from '../ids.ts';
 import type { Action } from './action.ts';
+import { matchesSelection } from './eni-role.ts';
 import type { Intent } from './node-network.ts';
 import { activeObstacle, type NodeView, type Obstacle } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
@@ -65,7 +66,8 @@ export function openIntents(view: NodeView): readonly Intent[] {
 
 function retryIntent(view: NodeView, intent: Intent): readonly Action[] {
   // A selection that fails makes no ENI, not even one that was wished for earlier (SEL-1): the intent runs out.
-  if (view.selection.kind === 'None') return [];
+  // Nor does one that chooses something else by now: the ENI would be cordoned from its first moment.
+  if (!matchesSelection(intent, view.selection)) return [];
   if (view.now - intent.notedAt >= view.settings.intentRetryMs) return [];
   if (activeObstacle(view, 'Growth') !== undefined) return [];
   if (view.subnets.get(intent.subnetId)?.freeAddressCount === 0) return [];
@@ -80,10 +82,8 @@ function retryIntent(view: NodeView, intent: Intent): readonly Action[] {
 
 /** Addresses that an open intent will bring, if it is for the present selection. */
 function expectedFrom(view: NodeView, open: readonly Intent[]): number {
-  const { selection } = view;
-  if (selection.kind === 'None') return 0;
   return open
-    .filter((intent) => intent.subnetId === selection.subnetId)
+    .filter((intent) => matchesSelection(intent, view.selection))
     .reduce((total, intent) => total + intent.addressCount, 0);
 }
 
@@ -159,7 +159,8 @@ function growBy(
     return { ...none(state.intents), actions: [action] };
   }
   // One create at a time; the ENI on its way may already be enough.
-  if (state.intents.length > 0 || isWaitingForHold(view, pool)) return none(state.intents);
+  const isUnderWay = state.intents.some((intent) => matchesSelection(intent, selection));
+  if (isUnderWay || isWaitingForHold(view, pool)) return none(state.intents);
   const reserved = view.reservedEniCount ?? 0;
   if (attachedCount(view) + pool.unattached.length + reserved >= eniLimit(view)) {
     return { ...none(state.intents), blocked: instanceFull(view, pool) };

@@ -10,10 +10,11 @@ import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 export function createAddressChecker(world: WorldTruth): Checker {
   // address -> where its last pod's DEL began, and when
   const released = new Map<Ip, { readonly node: NodeName; readonly at: number }>();
+  const restOf = (ip: Ip): number => world.now() - (released.get(ip)?.at ?? Number.NEGATIVE_INFINITY);
   return {
     onAdded: (sandbox) => {
       checkAlone(world, sandbox);
-      const restedMs = world.now() - (released.get(sandbox.address)?.at ?? Number.NEGATIVE_INFINITY);
+      const restedMs = restOf(sandbox.address);
       if (restedMs < world.cooldownMs) {
         world.broken('IP-5', `${sandbox.address} serves ${sandbox.pod} after only ${restedMs} ms of rest`);
       }
@@ -28,8 +29,13 @@ export function createAddressChecker(world: WorldTruth): Checker {
       for (const [ip, last] of released) if (last.node === node) released.delete(ip);
     },
     onEc2Change: (change) => {
-      if (change.kind === 'AddressesChanged' && world.isController(change.actor))
+      if (change.kind === 'AddressesChanged' && world.isController(change.actor)) {
         checkUnassigned(world, change);
+        for (const ip of change.unassigned) {
+          if (restOf(ip) < world.cooldownMs)
+            world.broken('WD-2', `${ip} was unassigned after only ${restOf(ip)} ms of rest`);
+        }
+      }
       if (!world.isController(change.actor)) {
         // By no doing of ours EC2 may give it to anybody at once.
         const lost = change.kind === 'AddressesChanged' ? change.unassigned : [];

@@ -1,7 +1,7 @@
 // LV-1, LV-2, LV-5: once the faults stop, every pod that can have an address has one, and EC2 is left in peace.
 
 import type { NodeName, PodKey } from '../../domain/ids.ts';
-import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
+import { ENI_CONFIG_TAG, INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import { type Obstacle, obstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
@@ -36,6 +36,7 @@ export function createLivenessChecker({ world, placeOf }: LivenessSources): Live
     atRest: () => {
       for (const { name } of world.cluster.list('Node')) {
         const place = placeOf(name);
+        checkSelection(world, name, place);
         if (place !== undefined) checkLeftovers(world, name, place);
       }
       for (const pod of world.cluster.list('Pod')) {
@@ -51,8 +52,23 @@ export function createLivenessChecker({ world, placeOf }: LivenessSources): Live
   };
 }
 
+/** The selection in force is the one that the rules give on the final objects. */
+function checkSelection(world: WorldTruth, node: NodeName, place: Place | undefined): void {
+  const selection = world.cluster.nodeNetwork(node)?.spec.selection;
+  if (selection === undefined) return;
+  const chosen = selection.kind === 'EniConfig' ? selection.name : undefined;
+  if (chosen !== place?.name)
+    world.broken(
+      'LV-5',
+      `the selection of ${node} is ${chosen ?? 'none'}, and should be ${place?.name ?? 'none'}`,
+    );
+}
+
+const sorted = (groups: readonly string[]): string => [...groups].sort().join();
+
 /** Where the node's choice is right, nothing is left of an earlier one but what pods still hold. */
-function checkLeftovers(world: WorldTruth, node: NodeName, { subnetId }: Place): void {
+function checkLeftovers(world: WorldTruth, node: NodeName, place: Place): void {
+  const { name, subnetId } = place;
   const record = world.cluster.nodeNetwork(node);
   const instanceId = world.instanceOf(node);
   if (record === undefined || instanceId === undefined) return;
@@ -65,6 +81,9 @@ function checkLeftovers(world: WorldTruth, node: NodeName, { subnetId }: Place):
       world.broken('LV-5', `${eni.eniId} of ${node} is ours and not attached`);
     if (eni.attachment?.deleteOnTermination === false)
       world.broken('LV-5', `${eni.eniId} of ${node} would outlive its instance`);
+    const isCurrent = eni.subnetId === subnetId && eni.tags[ENI_CONFIG_TAG] === name;
+    if (isCurrent && sorted(eni.securityGroupIds) !== sorted(place.securityGroupIds))
+      world.broken('LV-5', `${eni.eniId} of ${node} has groups that are not selected any more`);
     const isOld = eni.subnetId !== subnetId && !eni.addresses.some((ip) => held.has(ip));
     if (isOld)
       world.broken(

@@ -29,11 +29,9 @@ export function obstacleOf(
   const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
   if (instance?.state !== 'running' || limits === undefined) return 'its instance is gone';
   const attached = world.ec2.enisOf(instance.instanceId);
-  const groups = [...place.securityGroupIds].sort().join();
   const usable = attached.filter(
     (eni) =>
       eni.subnetId === subnetId &&
-      [...eni.securityGroupIds].sort().join() === groups &&
       eni.tags[OWNER_TAG] !== undefined &&
       eni.tags[ENI_CONFIG_TAG] === place.name &&
       eni.attachment?.deviceIndex !== 0,

@@ -30,6 +30,8 @@ export interface NodeProfile {
   readonly agentClockSkewMaxMs: number;
   /** Odds, per reboot, that the disk with the journal is a new one. */
   readonly journalLostOdds: number;
+  /** What a sync of the journal takes, at most. */
+  readonly diskMaxMs: number;
   /** Per node. */
   readonly collectionsPerHour: number;
 }
@@ -105,6 +107,7 @@ export const calm: FaultProfile = {
     controllerClockSkewMaxMs: 0,
     agentClockSkewMaxMs: 0,
     journalLostOdds: 0,
+    diskMaxMs: 1,
     collectionsPerHour: 0,
   },
   person: {

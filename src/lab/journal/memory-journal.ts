@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Journal, JournalFailure } from '../../ports/journal.ts';
 import { done, failed, type Outcome } from '../../ports/outcome.ts';
 
-/** What a read or a sync of the disk takes, milliseconds. */
+/** What a read or a sync of a good disk takes, milliseconds. */
 const DISK_MS = 1;
 
 export interface MemoryJournal {
@@ -22,7 +22,8 @@ export interface MemoryJournal {
   records(): readonly JournalRecord[];
 }
 
-export function createMemoryJournal(): MemoryJournal {
+/** `syncMs` answers what the next sync takes, milliseconds. */
+export function createMemoryJournal(syncMs: () => number = () => DISK_MS): MemoryJournal {
   let durable: readonly JournalRecord[] = [];
   /** What is durable once the write under way is through. */
   let writing: readonly JournalRecord[] | undefined;
@@ -37,7 +38,7 @@ export function createMemoryJournal(): MemoryJournal {
     if (refusal !== undefined) return failed(refusal);
     const content = next();
     writing = content;
-    await clock.sleep(DISK_MS, 'journal sync');
+    await clock.sleep(syncMs(), 'journal sync');
     // This life died in its sleep: nobody reads its answer.
     if (writing !== content) return failed({ message: 'the agent that wrote this is dead' });
     writing = undefined;

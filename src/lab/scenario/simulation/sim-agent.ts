@@ -4,6 +4,8 @@ import { type Agent, startAgent } from '../../../agent/start-agent.ts';
 import type { NodeName } from '../../../domain/ids.ts';
 import type { JournalRecord } from '../../../domain/ipam/ledger.ts';
 import type { Log } from '../../../ports/log.ts';
+import type { StackFailure } from '../../../ports/network-stack.ts';
+import type { Random } from '../../../ports/random.ts';
 import type { CniReply, CniRequest } from '../../../protocol/agent-socket/cni-message.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { NodeProfile } from '../../faults/fault-profile.ts';
@@ -54,26 +56,26 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
   const { nodeName, kernel, cluster, host, profile, log, struck } = deps;
   const owner = `agent/${nodeName}`;
   const random = kernel.random.fork(owner);
-  let journal = createMemoryJournal();
+  const syncMs = (): number => drawBetween(random, { min: 1, max: profile().diskMaxMs });
+  let journal = createMemoryJournal(syncMs);
   let life: Life | undefined;
   let lifeCount = 0;
-
   const start = (): void => {
     lifeCount += 1;
-    const { agentClockSkewMaxMs: skewMs } = profile();
+    const skewMs = profile().agentClockSkewMaxMs;
     kernel.skew(owner, drawBetween(random, { min: -skewMs, max: skewMs }));
     if (skewMs > 0) struck('node.agentClockSkewMaxMs');
     const clock = kernel.clock(owner);
-    const refuse = () => {
-      if (!chance(random, profile().stackErrorOdds)) return undefined;
-      struck('node.stackErrorOdds');
-      return { step: 'simulated', errno: 'ENOBUFS', message: 'the simulated kernel is out of buffers' };
-    };
     const connection = mortalClient(cluster.client({ clock }));
     const agent = startAgent({
       nodeName,
       cluster: connection.client,
-      stack: createMemoryStack({ kernel: host, clock, delayMs: () => 1, refuse }),
+      stack: createMemoryStack({
+        kernel: host,
+        clock,
+        delayMs: () => 1,
+        refuse: () => refusal(deps, random),
+      }),
       journal: journal.open(clock),
       clock,
       random: random.fork(`life-${lifeCount}`),
@@ -94,8 +96,8 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
   };
   const crash = (): void => {
     struck('node.agentCrashesPerHour');
-    if (!kill(chance(random, profile().tornJournalOdds))) return;
-    kernel.clock(`node/${nodeName}`).timer(drawBetween(random, RESTART_MS), 'agent restart', start);
+    if (kill(chance(random, profile().tornJournalOdds)))
+      kernel.clock(`node/${nodeName}`).timer(drawBetween(random, RESTART_MS), 'agent restart', start);
   };
   return {
     start,
@@ -103,7 +105,7 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     crash,
     powerOff: (diskLost) => {
       kill(chance(random, profile().tornJournalOdds));
-      if (diskLost) journal = createMemoryJournal();
+      if (diskLost) journal = createMemoryJournal(syncMs);
     },
     ask: async (request) => {
       if (life === undefined) return undefined;
@@ -119,4 +121,11 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     },
     records: () => journal.records(),
   };
+}
+
+/** Why the kernel refuses a call of the network stack, if it does. */
+function refusal({ profile, struck }: SimAgentDeps, random: Random): StackFailure | undefined {
+  if (!chance(random, profile().stackErrorOdds)) return undefined;
+  struck('node.stackErrorOdds');
+  return { step: 'simulated', errno: 'ENOBUFS', message: 'the simulated kernel is out of buffers' };
 }

@@ -7,6 +7,7 @@ import type { Checker, LiveSandbox, WorldTruth } from '../../checkers/checker.ts
 import { createEniChecker } from '../../checkers/eni-checker.ts';
 import { createImdsChecker } from '../../checkers/imds-checker.ts';
 import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
+import { createOfferChecker } from '../../checkers/offer-checker.ts';
 import { createRestChecker } from '../../checkers/rest-checker.ts';
 import { createSelectionChecker } from '../../checkers/selection-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
@@ -129,6 +130,7 @@ function createCheckers(
       createEniChecker(truth),
       createSelectionChecker(truth, choices),
       createImdsChecker(truth, imdsOpenOn),
+      createOfferChecker(truth, journalOf),
       liveness,
       rest,
     ],

@@ -1,0 +1,212 @@
+// Mistakes planted into the product to see that the simulation finds them: as changes of its source while it is loaded.
+
+export interface Edit {
+  /** Below src/. */
+  readonly file: string;
+  /** Text that is there exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  /** As on the command line of `lab simulate`: what the mistake needs to show; drawn from the seed when absent. */
+  readonly faults?: string;
+  /** It is found within so many seeds from 1 on. */
+  readonly seedCount: number;
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'the cooldown is dropped',
+    edits: [
+      {
+        file: 'agent/cooldowns.ts',
+        find: 'start(ip, releasedAt, lengthMs);',
+        replace: 'start(ip, releasedAt, 0);',
+      },
+    ],
+    seedCount: 10,
+  },
+  {
+    name: 'addresses are unassigned before the agent has let go of them',
+    edits: [
+      {
+        file: 'domain/ipam/pool.ts',
+        find: 'const withdrawn = published.filter((ip) => marks.withdrawn.has(ip));',
+        replace: 'const withdrawn = published.filter((ip) => marks.withdrawn.has(ip) || asked.has(ip));',
+      },
+      {
+        file: 'controller/reconcile-node.ts',
+        find: 'withdrawn.has(ip) && withdrawing.has(ip)',
+        replace: 'withdrawing.has(ip)',
+      },
+    ],
+    seedCount: 10,
+  },
+  {
+    name: 'every describe is believed, however stale',
+    edits: [
+      {
+        file: 'controller/eni-belief.ts',
+        find: 'export const BELIEF_MS = 60_000;',
+        replace: 'export const BELIEF_MS = 0;',
+      },
+    ],
+    faults:
+      'ec2.staleOdds=0.8,ec2.stalePerObject=true,workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 20,
+  },
+  {
+    name: 'a create is repeated without its client token',
+    edits: [
+      {
+        file: 'controller/execute.ts',
+        find: 'clientToken: intent.id,',
+        replace: 'clientToken: `${intent.id}-${deps.clock.now()}`,',
+      },
+    ],
+    faults: 'ec2.lostAnswerOdds=0.3,workload.annotationOdds=0.2',
+    seedCount: 20,
+  },
+  {
+    name: 'addresses are handed out before their ENI is attached and its link is there',
+    edits: [
+      {
+        file: 'agent/host-keeper.ts',
+        find: 'shared.routed = routedAddresses(spec, new Set(pendingEnis));',
+        replace: 'shared.routed = routedAddresses(spec, new Set());',
+      },
+    ],
+    seedCount: 10,
+  },
+  {
+    name: 'delete-on-termination is forgotten',
+    edits: [
+      {
+        file: 'domain/ipam/plan.ts',
+        find: 'eni.attachment === undefined || eni.attachment.deleteOnTermination',
+        replace: 'true',
+      },
+    ],
+    seedCount: 10,
+  },
+  {
+    name: 'withdrawn addresses are handed out',
+    edits: [
+      {
+        file: 'domain/ipam/allocate.ts',
+        find: "if (ledger.withdrawn.has(ip) || eni.withdrawing.includes(ip)) return 'withdrawing';",
+        replace: '',
+      },
+      {
+        file: 'domain/ipam/apply-record.ts',
+        find: 'assert(!draft.withdrawn.has(ip), `IP-6: ${ip} is given to ${id} after it was withdrawn`);',
+        replace: '',
+      },
+    ],
+    seedCount: 20,
+  },
+  {
+    name: 'new pods are put on cordoned ENIs',
+    edits: [
+      {
+        file: 'domain/ipam/allocate.ts',
+        find: '.filter((eni) => !eni.cordoned && !eni.primary)',
+        replace: '.filter((eni) => !eni.primary)',
+      },
+    ],
+    seedCount: 20,
+  },
+  {
+    name: 'the journal is not read after a restart',
+    edits: [
+      {
+        file: 'agent/ledger-store.ts',
+        find: 'state.ledger = ledgerFrom(records);',
+        replace: 'state.ledger = ledgerFrom([]);',
+      },
+    ],
+    seedCount: 40,
+  },
+  {
+    name: 'a DEL is answered, and the release is lost',
+    edits: [
+      {
+        file: 'agent/release-pod.ts',
+        find: 'return context.store.record([released(allocation, context.clock.now())]);',
+        replace: 'return { ok: true, value: undefined };',
+      },
+    ],
+    seedCount: 10,
+  },
+  {
+    name: 'the allocation is answered before it is durable',
+    edits: [
+      {
+        file: 'agent/ledger-store.ts',
+        find: '    reserve: (allocation) =>\n      commit({',
+        replace: '    reserve: (allocation) =>\n      commitEarly({',
+      },
+      {
+        file: 'agent/ledger-store.ts',
+        find: '  return {\n    ledger: () => state.ledger,',
+        replace:
+          '  const commitEarly: typeof commit = async (request) => { void commit(request); return ok(undefined); };\n  return {\n    ledger: () => state.ledger,',
+      },
+    ],
+    faults: 'node.diskMaxMs=1000',
+    seedCount: 10,
+  },
+  {
+    name: 'an older spec is followed after a newer one',
+    edits: [
+      {
+        file: 'domain/ipam/withdrawal.ts',
+        find: "return version.generation === ledger.spec.generation ? 'Current' : 'Stale';",
+        replace: "return version.generation === ledger.spec.generation ? 'Current' : 'Newer';",
+      },
+    ],
+    faults:
+      'cluster.staleListOdds=1,cluster.gapOdds=0.1,workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 20,
+  },
+  {
+    name: 'ENIs of others are taken for ours',
+    edits: [
+      {
+        file: 'controller/snapshot.ts',
+        find: 'owned: isOwned(eni.tags, settings.clusterName),',
+        replace: 'owned: true,',
+      },
+    ],
+    seedCount: 60,
+  },
+  {
+    name: 'an ENI with resting addresses is taken for empty',
+    edits: [
+      {
+        file: 'domain/ipam/withdrawal.ts',
+        find: '(ip) => !ledger.holders.has(ip) && !ledger.cooling.has(ip) && !ledger.withdrawn.has(ip),',
+        replace: '(ip) => !ledger.holders.has(ip) && !ledger.withdrawn.has(ip),',
+      },
+    ],
+    faults:
+      'ec2.randomAddresses=false,workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 20,
+  },
+  {
+    name: 'a wrong name on a node falls through to the next rule',
+    edits: [
+      {
+        file: 'domain/eniconfig/select-eni-config.ts',
+        find: 'return { selection: view === undefined ? notFound(choice, context) : use(choice, view, context) };',
+        replace:
+          "return view === undefined ? { notApplied: 'no such ENIConfig' } : { selection: use(choice, view, context) };",
+      },
+    ],
+    faults: 'workload.annotationOdds=0.2',
+    seedCount: 10,
+  },
+];
