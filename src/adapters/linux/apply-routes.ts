@@ -2,6 +2,7 @@
 
 import type { DesiredRoute, DesiredRule, HostDatapath } from '../../domain/datapath/host-datapath.ts';
 import {
+  APART_RULE_PRIORITY,
   ENI_RULE_PRIORITY,
   PODS_RULE_PRIORITY,
   PODS_TABLE,
@@ -24,7 +25,7 @@ import { addRule, deleteRule, type ListedRule, listRules, type Rule } from './ru
 
 /** Tables below are not ours, whatever protocol their routes carry. */
 const OWN_TABLE_FIRST = PODS_TABLE;
-const OWN_RULE_PRIORITIES = [PODS_RULE_PRIORITY, ENI_RULE_PRIORITY];
+const OWN_RULE_PRIORITIES = [APART_RULE_PRIORITY, PODS_RULE_PRIORITY, ENI_RULE_PRIORITY];
 const FAMILIES = [4, 6] as const;
 
 export function applyRoutes(host: HostNamespace, desired: HostDatapath, changes: Changes): void {

@@ -7,6 +7,8 @@ import type { EniId } from '../ids.ts';
 import type { NodeNetworkSpec, SpecEni } from '../ipam/node-network.ts';
 import { eniOrdinal, eniTable } from './eni-ordinal.ts';
 import {
+  APART_BIT,
+  APART_RULE_PRIORITY,
   type DesiredEniLink,
   type DesiredPod,
   type DesiredRoute,
@@ -18,7 +20,7 @@ import {
   PODS_RULE_PRIORITY,
   PODS_TABLE,
 } from './host-datapath.ts';
-import { type NftEni, renderNftTable } from './nft-table.ts';
+import { areApart, type NftEni, renderNftTable } from './nft-table.ts';
 
 export interface DesiredHostInput {
   readonly spec: Pick<NodeNetworkSpec, 'instance' | 'enis' | 'settings'>;
@@ -63,7 +65,14 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
     const ordinal = eniOrdinal(eni);
     const blocks = [...eni.addresses.map(hostCidr), ...eni.prefixes];
     // An ENI without its link keeps its addresses in the table: they are pods' all the same, and SNAT must see them.
-    nftEnis.push({ mark: ordinal, primary: eni.primary, blocks, ...(link === undefined ? {} : { link }) });
+    const groups = [...eni.securityGroupIds].sort().join(' ');
+    nftEnis.push({
+      mark: ordinal,
+      primary: eni.primary,
+      blocks,
+      groups,
+      ...(link === undefined ? {} : { link }),
+    });
     if (link === undefined) pending.push({ eniId: eni.eniId, mac: eni.mac });
     else placed.push({ eni, ordinal, link });
   }
@@ -72,7 +81,10 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
   const host: HostDatapath = {
     eniLinks: placed.map(({ eni, link }) => eniLink(eni, link, spec.settings.mtu)),
     routes: placed.map(eniRoute),
-    rules: families.flatMap((family) => rulesOf(family, placed)),
+    rules: [
+      ...(areApart(nftEnis) ? apartRules(placed) : []),
+      ...families.flatMap((family) => rulesOf(family, placed)),
+    ],
     pods: pods.map(({ hostLink, hostMac, addresses }) => ({ hostLink, hostMac, addresses })),
     sysctls: sysctls(families, placed),
     nftTable: renderNftTable({
@@ -109,6 +121,17 @@ const eniRoute = ({ eni, ordinal, link }: PlacedEni): DesiredRoute => ({
   onlink: true,
   scopeLink: false,
 });
+
+/** Pods have IPv4 addresses alone today; under IPv6 nothing would be kept apart. */
+const apartRules = (placed: readonly PlacedEni[]): readonly DesiredRule[] =>
+  placed
+    .filter(({ eni }) => !eni.primary && familyOf(eni.subnetCidr) === 4)
+    .map(({ ordinal }) => ({
+      family: 4,
+      priority: APART_RULE_PRIORITY,
+      table: eniTable(ordinal),
+      fwmark: { mark: ordinal | APART_BIT, mask: MARK_MASK },
+    }));
 
 const rulesOf = (family: IpFamily, placed: readonly PlacedEni[]): readonly DesiredRule[] => [
   { family, priority: PODS_RULE_PRIORITY, table: PODS_TABLE },

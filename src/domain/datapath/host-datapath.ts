@@ -60,8 +60,12 @@ export interface HostDatapath {
 /** Routing tables and priorities that are Eniwhere's; whatever else is there belongs to others and stays untouched. */
 export const PODS_TABLE = 1000;
 export const PODS_RULE_PRIORITY = 512;
+/** Before the pods' table: what goes to a pod of the node under other security groups leaves by its own ENI. */
+export const APART_RULE_PRIORITY = 511;
 export const ENI_RULE_PRIORITY = 1536;
 export const MARK_MASK = 0x7f;
+/** With an ENI's number: leave by it although the destination is on the node. No ENI that serves pods has a number so high. */
+export const APART_BIT = 0x40;
 export const NFT_TABLE = 'eniwhere';
 /** Group of the host ends of pods' links (`ip link show group 225`): how the guard knows them, whatever they are called. */
 export const POD_LINK_GROUP = 0xe1;

@@ -5,6 +5,7 @@ import { type Cidr, familyOf, type Ip, type IpFamily } from '../address/ip.ts';
 import { compareIps } from '../address/ip-number.ts';
 import { assert } from '../result.ts';
 import type { DatapathSettings } from './datapath-settings.ts';
+import { type ApartPool, apartChains } from './nft-apart.ts';
 import { MARK_MASK, NFT_TABLE, POD_LINK_GROUP } from './host-datapath.ts';
 
 export interface NftEni {
@@ -13,6 +14,8 @@ export interface NftEni {
   readonly primary: boolean;
   /** Absent while the link has not shown up. */
   readonly link?: string;
+  /** Its security groups, as one text: pods under the same are of one kind. */
+  readonly groups: string;
   /** Addresses (as /32 or /128) and prefixes that pods may hold. */
   readonly blocks: readonly Cidr[];
 }
@@ -59,6 +62,7 @@ export function renderNftTable(table: NftTable): string {
       elements: linkedEnis(table).map(({ link, mark }) => `${ifname(link)} : goto connection_of_eni_${mark}`),
     }),
     ...table.enis.flatMap(({ mark }) => renderMarkChains(mark)),
+    ...(areApart(table.enis) ? renderApart(table) : []),
     renderChain('from_outside', '', ['ct state new iifname vmap @eni_of_interface']),
     renderChain('guard', 'type filter hook prerouting priority raw; policy accept;', guardRules(table)),
     // After kube-proxy's DNAT, so that the real destination chooses the ENI; before routing, so that the mark counts.
@@ -200,6 +204,38 @@ function guardRules(table: NftTable): readonly string[] {
   ];
 }
 
+/** Whether the ENIs of pods have different security groups: only then has anything to be kept apart. */
+export const areApart = (enis: readonly NftEni[]): boolean =>
+  new Set(enis.filter(({ primary }) => !primary).map(({ groups }) => groups)).size > 1;
+
+/** Sets and chains that send what goes between pods under different security groups through the VPC. */
+function renderApart(table: NftTable): readonly string[] {
+  const byGroups = new Map<string, NftEni[]>();
+  for (const eni of table.enis) {
+    if (!eni.primary) byGroups.set(eni.groups, [...(byGroups.get(eni.groups) ?? []), eni]);
+  }
+  const pools = [...byGroups.values()].map(
+    (enis): ApartPool => ({
+      enis: enis.map(({ mark }) => mark),
+      elements: podBlocks(enis, 4).map(({ block }) => element(block)),
+    }),
+  );
+  const { sets, chains } = apartChains(pools, notPodLink(table));
+  return [
+    ...sets.map(renderSet),
+    renderSet({
+      head: 'map apart_of_address',
+      type: 'ipv4_addr : verdict',
+      properties: INTERVAL,
+      elements: podBlocks(
+        table.enis.filter(({ primary }) => !primary),
+        4,
+      ).map(({ block, mark }) => `${element(block)} : goto apart_by_eni_${mark}`),
+    }),
+    ...chains.map(({ name, base, rules }) => renderChain(name, base, rules)),
+  ];
+}
+
 /**
  * A connection's way is chosen by its first packet, and kept in the connection's mark: by the ENI that it came in, or, if
  * a pod began it, by the one that holds the pod's address. Its later packets, in both directions, take one look-up; and
@@ -207,6 +243,7 @@ function guardRules(table: NftTable): readonly string[] {
  */
 function preroutingRules(table: NftTable): readonly string[] {
   const rules = [`${notPodLink(table)} goto from_outside`];
+  if (areApart(table.enis)) rules.push('jump apart');
   if (table.enis.length > 0) rules.push(byMarkOfConnection(table.enis));
   // Without a way of its own, and translated: it left by the primary ENI so far, and has that one's address.
   rules.push('ct status snat accept');
@@ -248,7 +285,7 @@ function portChoice(randomize: DatapathSettings['randomizeSnat']): '' | ' random
   }
 }
 
-interface SetText {
+export interface SetText {
   readonly head: string;
   readonly type: string;
   /** Lines between the type and the elements. */

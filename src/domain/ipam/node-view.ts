@@ -29,6 +29,8 @@ export interface EniView {
   readonly mac: string;
   /** Carries this cluster's Eniwhere tag. Everything else is foreign: it counts against limits and is never touched (ENI-2). */
   readonly owned: boolean;
+  /** Ours, but of another pool than the one that is being planned; `owned` is false then. */
+  readonly otherPool?: true;
   readonly primary: boolean;
   readonly subnetId: SubnetId;
   readonly securityGroupIds: readonly SecurityGroupId[];

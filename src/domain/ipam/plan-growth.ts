@@ -118,7 +118,8 @@ function planUnattached(
     if (role === 'current' && stillNeeded > 0 && hasRoom && actions.length === 0) {
       const because = `${stillNeeded} more addresses are needed and ${eni.eniId} has ${published.length}`;
       actions.push({ do: 'AttachEni', eniId: eni.eniId, deviceIndex, networkCardIndex: 0, because });
-      stillNeeded -= published.length;
+      // Once attached it is filled: another one is not needed for what it has room for.
+      stillNeeded -= Math.max(published.length, pool.counts.slotsPerEni);
     } else {
       actions.push({
         do: 'DeleteEni',
@@ -231,7 +232,9 @@ function subnetFull(view: NodeView, subnetId: SubnetId): Blocked {
 }
 
 function foreignText(view: NodeView): string {
-  const count = view.enis.filter((eni) => !eni.owned && !eni.primary && eni.attachment !== undefined).length;
+  const count = view.enis.filter(
+    (eni) => !eni.owned && eni.otherPool !== true && !eni.primary && eni.attachment !== undefined,
+  ).length;
   return count === 0 ? '' : ` (${count} of them not Eniwhere's)`;
 }
 

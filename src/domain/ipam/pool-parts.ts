@@ -53,7 +53,11 @@ interface Narrowing {
 function narrowed(whole: NodeView, keep: Narrowing): NodeView {
   const view = { ...whole, podPools: [] };
   const { published } = view;
-  const enis = view.enis.map((eni) => (eni.primary || keep.enis(eni) ? eni : { ...eni, owned: false }));
+  const enis = view.enis.map((eni) =>
+    eni.primary || keep.enis(eni)
+      ? eni
+      : { ...eni, owned: false, ...(eni.owned ? { otherPool: true as const } : {}) },
+  );
   if (published === undefined) return { ...view, enis };
   const intents = published.spec.intents.filter(keep.intents);
   return { ...view, enis, published: { ...published, spec: { ...published.spec, intents } } };

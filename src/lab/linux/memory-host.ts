@@ -7,6 +7,7 @@ import {
   type DesiredRoute,
   type DesiredRule,
   type DesiredSysctl,
+  APART_RULE_PRIORITY,
   ENI_RULE_PRIORITY,
   type HostDatapath,
   NFT_TABLE,
@@ -146,7 +147,8 @@ const isSameRoute = (a: DesiredRoute, b: DesiredRoute): boolean =>
 
 function applyRules(host: MemoryHost, desired: readonly DesiredRule[], changes: Changes): void {
   const isOurs = ({ protocol, priority }: MemoryHost['rules'][number]): boolean =>
-    protocol === ROUTE_PROTOCOL && (priority === PODS_RULE_PRIORITY || priority === ENI_RULE_PRIORITY);
+    protocol === ROUTE_PROTOCOL &&
+    [APART_RULE_PRIORITY, PODS_RULE_PRIORITY, ENI_RULE_PRIORITY].includes(priority);
   for (const rule of desired) {
     if (host.rules.some((present) => isOurs(present) && isSameRule(present, rule))) continue;
     host.rules.push({ ...rule, protocol: ROUTE_PROTOCOL });

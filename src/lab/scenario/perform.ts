@@ -35,6 +35,8 @@ export async function perform(
       return changeNode(lab, action.verb, action.request);
     case 'annotatePods':
       return annotatePods(lab, action.request);
+    case 'annotateNamespace':
+      return annotateNamespace(lab, action.request);
     case 'applyEniConfig':
       applyEniConfig(lab, action.request);
       return `apply ENIConfig ${action.request.name}`;
@@ -118,6 +120,18 @@ function annotatePods(lab: Lab, request: ActionOf<'annotatePods'>): string {
     for (const name of pods) lab.cluster.admin.setAnnotation({ kind: 'Pod', name }, key, value);
   });
   return `annotate ${listed(pods.map(showPod))} ${changes}`;
+}
+
+function annotateNamespace(lab: Lab, request: ActionOf<'annotateNamespace'>): string {
+  const { admin } = lab.cluster;
+  const { namespace: name } = request;
+  const annotations = { ...admin.get('Namespace', name)?.annotations };
+  const changes = change(request, (key, value) => {
+    if (value === undefined) delete annotations[key];
+    else annotations[key] = value;
+  });
+  admin.applyNamespace({ name, annotations });
+  return `annotate namespace ${name} ${changes}`;
 }
 
 /** Applies each change; answers them as kubectl would be told. */

@@ -47,6 +47,7 @@ function checkAction(moment: Moment, action: Action): void {
   switch (action.verb) {
     case 'section':
     case 'wait':
+    case 'annotateNamespace':
     case 'ec2Faults':
       return;
     case 'restartController':

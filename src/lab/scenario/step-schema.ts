@@ -57,6 +57,7 @@ const changesNothing = { error: 'give set or remove' };
 const isChange = (value: { readonly set: object; readonly remove: readonly string[] }): boolean =>
   Object.keys(value.set).length + value.remove.length > 0;
 const nodeChange = closed({ node: nodeName, ...changeShape }).refine(isChange, changesNothing);
+const namespaceChange = closed({ namespace: localName, ...changeShape }).refine(isChange, changesNothing);
 const podChange = closed({ pods: podList, ...changeShape }).refine(isChange, changesNothing);
 
 export const actionShape = {
@@ -68,6 +69,8 @@ export const actionShape = {
   annotateNode: nodeChange,
   labelNode: nodeChange,
   annotatePods: podChange,
+  /** Makes the namespace if it is not there. */
+  annotateNamespace: namespaceChange,
   applyEniConfig: eniConfigManifest,
   deleteEniConfig: words,
   applyNodeNetworkClass: classManifest,

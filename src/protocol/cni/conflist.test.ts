@@ -8,6 +8,7 @@ import { commonVersions, renderConflist } from './conflist.ts';
 const OLD = ['0.3.0', '0.3.1', '0.4.0', '1.0.0'];
 const NEW = [...OLD, '1.1.0'];
 const socketPath = DEFAULT_AGENT_SOCKET;
+const capabilities = { 'io.kubernetes.cri.pod-annotations': true };
 
 interface Conflist {
   readonly cniVersion: string;
@@ -46,7 +47,7 @@ describe('the network configuration', () => {
       }),
     );
     assert.deepEqual(plugins, [
-      { type: 'eniwhere-cni' },
+      { type: 'eniwhere-cni', capabilities },
       { type: 'portmap', capabilities: { portMappings: true }, snat: true },
       { type: 'bandwidth', capabilities: { bandwidth: true } },
       { type: 'tuning', sysctl: { 'net.core.somaxconn': '1024' } },
@@ -55,6 +56,6 @@ describe('the network configuration', () => {
 
   test('names the socket only where it is not the usual one', () => {
     const list = read(renderConflist({ versions: ['1.0.0'], socketPath: '/run/other.sock', chained: [] }));
-    assert.deepEqual(list.plugins, [{ type: 'eniwhere-cni', agentSocket: '/run/other.sock' }]);
+    assert.deepEqual(list.plugins, [{ type: 'eniwhere-cni', capabilities, agentSocket: '/run/other.sock' }]);
   });
 });

@@ -2,6 +2,7 @@
 // https://github.com/containernetworking/cni/blob/main/SPEC.md#configuration-format
 
 import { DEFAULT_AGENT_SOCKET } from '../agent-socket/cni-message.ts';
+import { POD_ANNOTATIONS_CAPABILITY } from './parse-invocation.ts';
 import { CNI_VERSIONS, type CniVersion, isAtLeast } from './version.ts';
 
 /** A plugin of containernetworking/plugins behind ours. */
@@ -46,7 +47,12 @@ export function renderConflist({ versions, socketPath, chained }: ConflistInput)
     cniVersions: versions,
     name: NETWORK_NAME,
     plugins: [
-      { type: PLUGIN_NAME, ...(socketPath === DEFAULT_AGENT_SOCKET ? {} : { agentSocket: socketPath }) },
+      {
+        type: PLUGIN_NAME,
+        // What pods ask for is in their annotations: passed along, it is known without the API server.
+        capabilities: { [POD_ANNOTATIONS_CAPABILITY]: true },
+        ...(socketPath === DEFAULT_AGENT_SOCKET ? {} : { agentSocket: socketPath }),
+      },
       ...chained.map(pluginObject),
     ],
   };

@@ -39,7 +39,7 @@ interface NetConf {
 type Parsed<T> = Result<T, CniError>;
 
 /** Key of `capabilities` and of `runtimeConfig` (CNI conventions, dynamic plugin-specific fields). */
-const POD_ANNOTATIONS_CAPABILITY = 'io.kubernetes.cri.pod-annotations';
+export const POD_ANNOTATIONS_CAPABILITY = 'io.kubernetes.cri.pod-annotations';
 
 /** Longest path of a unix socket, bytes: sun_path without its final zero (unix(7)). */
 const SOCKET_PATH_BYTES_MAX = 107;
