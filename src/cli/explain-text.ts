@@ -107,6 +107,9 @@ function podText(found: PodExplanation, palette: Palette): readonly string[] {
           `  ENI ${eni.eniId}, ${eni.eniConfig === '' ? "of the node's own subnet" : `made for ENIConfig "${eni.eniConfig}"`}`,
           `  subnet ${eni.subnet} (${eni.subnetCidr}), security groups ${eni.securityGroups.join(', ')}`,
         ]),
+    ...(found.choice !== undefined && 'eniConfig' in found.choice
+      ? [`  it asked for its own ENIConfig, and was given "${found.choice.eniConfig}"`]
+      : []),
     ...(found.address === undefined
       ? section('Missing', missing, palette)
       : missing.map((one) => `  ${one}`)),

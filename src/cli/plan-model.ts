@@ -8,22 +8,21 @@ import { type CapacityPlan, parseCapacityPlan } from '../protocol/capacity-plan.
 
 /** One `--what-if KEY=VALUE`: NAME.FIELD[.FIELD] of a group or subnet, or all.FIELD of all groups. */
 export interface Change {
-  readonly target: string;
-  readonly fields: readonly string[];
+  readonly key: string;
   readonly value: unknown;
 }
 
 export function parseChange(text: string): Result<Change, string> {
   const at = text.indexOf('=');
-  const [target = '', ...fields] = text.slice(0, Math.max(0, at)).split('.');
-  if (target === '' || fields.length === 0 || fields.includes(''))
+  const key = text.slice(0, Math.max(0, at));
+  if (!/^[^.]+(\.[^.]+)+$/.test(key))
     return err(
       `"${text}": expected NAME.FIELD=VALUE, as in workers.mode=Prefix or all.targets.WARM_IP_TARGET=2`,
     );
   const raw = text.slice(at + 1);
   // Words and numbers mean what they mean in the file.
   const number = Number(raw);
-  return ok({ target, fields, value: raw !== '' && Number.isFinite(number) ? number : raw });
+  return ok({ key, value: raw !== '' && Number.isFinite(number) ? number : raw });
 }
 
 interface RawPlan {
@@ -55,17 +54,23 @@ export function readPlan(
   return parseCapacityPlan(plan);
 }
 
-function applyChange(plan: RawPlan, { target, fields, value }: Change): Result<RawPlan, string> {
-  const isMeant = (one: Record<string, unknown>): boolean => one['name'] === target;
-  const set = (one: Record<string, unknown>): Record<string, unknown> => setField(one, fields, value);
-  if (target === 'all') return ok({ ...plan, groups: plan.groups.map(set) });
-  if (plan.groups.some(isMeant))
-    return ok({ ...plan, groups: plan.groups.map((one) => (isMeant(one) ? set(one) : one)) });
-  if (plan.subnets.some(isMeant))
-    return ok({ ...plan, subnets: plan.subnets.map((one) => (isMeant(one) ? set(one) : one)) });
-  const names = [...plan.groups, ...plan.subnets].map((one) => one['name']).join(', ');
-  return err(
-    `--what-if: there is no group or subnet "${target}"; there are ${names}, and all for all groups`,
+function applyChange(plan: RawPlan, { key, value }: Change): Result<RawPlan, string> {
+  const names = [...plan.groups, ...plan.subnets].map((one) => String(one['name']));
+  // Names may have dots, so the longest one that the key begins with is meant.
+  const [target] = [...names, 'all']
+    .filter((name) => key.startsWith(`${name}.`))
+    .sort((a, b) => b.length - a.length);
+  if (target === undefined)
+    return err(
+      `--what-if: there is no group or subnet "${key.split('.')[0]}"; there are ${names.join(', ')}, and all for all groups`,
+    );
+  const fields = key.slice(target.length + 1).split('.');
+  const set = (one: Record<string, unknown>): Record<string, unknown> =>
+    one['name'] === target ? setField(one, fields, value) : one;
+  return ok(
+    target === 'all' && !names.includes('all')
+      ? { ...plan, groups: plan.groups.map((one) => setField(one, fields, value)) }
+      : { ...plan, groups: plan.groups.map(set), subnets: plan.subnets.map(set) },
   );
 }
 

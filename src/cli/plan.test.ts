@@ -131,3 +131,45 @@ suite('eniwhere plan', () => {
     assert.match(out, /Group w: counted with 18 pods per node, not 50: max pods of m5\.large is 20/);
   });
 });
+
+suite('eniwhere plan of a cluster', () => {
+  const live = (args: readonly string[], written?: Map<string, string>): Promise<Ran> =>
+    runCommand(['plan', '--scenario', 'docs/examples/trouble.yaml', ...args], {
+      readFile: (path) => Promise.resolve(ok(readFileSync(path, 'utf8'))),
+      writeFile: (path, content) => {
+        written?.set(path, content);
+        return Promise.resolve(ok(undefined));
+      },
+    });
+
+  test('takes subnets and groups from it, nodes without a selection left out', async () => {
+    const { exitCode, out } = await live(['-o', 'json']);
+    assert.equal(exitCode, 0);
+    const { present } = JSON.parse(out);
+    assert.deepEqual(
+      present.map((one: { subnet: { name: string; for: string }; nodeCount: number }) => [
+        one.subnet.name,
+        one.subnet.for,
+        one.nodeCount,
+      ]),
+      [
+        ['eu-west-1a', 'pods', 1],
+        ['eu-west-1b', 'pods', 1],
+        ['subnet-05a0c00000000000a', 'nodes', 1],
+        ['subnet-05a0c00000000000b', 'nodes', 1],
+      ],
+    );
+  });
+
+  test('--save writes a file that gives the same answer', async () => {
+    const written = new Map<string, string>();
+    const { out } = await live(['--save', 'mine.yaml'], written);
+    const again = await plan(written.get('mine.yaml') ?? '');
+    assert.equal(again.out, out);
+  });
+
+  test('what-if works on it as on a file', async () => {
+    const { out } = await live(['--what-if', 'nodes-m5.large.podsPerNode=9']);
+    assert.match(out, /^What if nodes-m5\.large\.podsPerNode=9$/m);
+  });
+});

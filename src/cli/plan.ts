@@ -1,10 +1,12 @@
 // `eniwhere plan`: how far a cluster can grow, which subnet ends it, and what would help.
 
 import { type Command, InvalidArgumentError } from 'commander';
+import { stringify } from 'yaml';
 import { type Forecast, forecast } from '../domain/capacity/grow.ts';
 import type { CapacityModel } from '../domain/capacity/model.ts';
+import { planOfPicture } from '../domain/capacity/plan-of-picture.ts';
 import { remediesFor } from '../domain/capacity/remedies.ts';
-import { err, type Result } from '../domain/result.ts';
+import { err, ok, type Result } from '../domain/result.ts';
 import type { CapacityPlan } from '../protocol/capacity-plan.ts';
 import { type CliContext, EXIT } from './context.ts';
 import { growthSvg } from './growth-svg.ts';
@@ -13,13 +15,13 @@ import { type Format, withOutput, writeAnswer } from './output.ts';
 import { paletteOf } from './palette.ts';
 import { type Change, modelOf, parseChange, readPlan } from './plan-model.ts';
 import { forecastText, remediesText, whatIfText } from './plan-text.ts';
+import { type ClusterOptions, openPictures, withClusterOptions } from './with-picture.ts';
 
-interface Options {
+interface Options extends ClusterOptions {
   readonly whatIf: readonly Change[];
   readonly addSubnet: readonly AddedSubnet[];
   readonly svg?: string;
-  readonly region?: string;
-  readonly offline: boolean;
+  readonly save?: string;
   readonly output: Format;
 }
 
@@ -30,13 +32,13 @@ interface AddedSubnet extends Record<string, unknown> {
 }
 
 export function addPlan(program: Command, context: CliContext, end: (exitCode: number) => void): void {
-  withOutput(program.command('plan'))
+  withOutput(withClusterOptions(program.command('plan')))
     .summary('how far a cluster can grow, and which subnet ends it')
     .description(
       "Runs the controller's own planner over a cluster that grows node by node, and tells when which subnet is full, what " +
         'warm pools hold idle, and what another subnet, prefixes or fewer warm addresses would buy.',
     )
-    .argument('<file>', 'subnets and groups of nodes in YAML (docs/plan.md)')
+    .argument('[file]', 'subnets and groups of nodes in YAML (docs/plan.md); the cluster itself when absent')
     .option(
       '--what-if <change>',
       'NAME.FIELD=VALUE of a group or subnet, or all.FIELD=VALUE of all groups; may be repeated',
@@ -50,35 +52,39 @@ export function addPlan(program: Command, context: CliContext, end: (exitCode: n
       [],
     )
     .option('--svg <file>', 'write the picture of growth')
-    .option('--region <name>', 'AWS Region to ask for the limits of the types')
-    .option('--offline', 'do not ask EC2', false)
+    .option('--save <file>', 'write the cluster as a file for this command, to change it by hand')
     .addHelpText(
       'after',
       `
 Exit code: 0; 1 when nodes ask for more addresses than there are, now or under --what-if; 2 when the file is wrong.
 
 Examples:
-  eniwhere plan cluster.yaml
+  eniwhere plan
+  eniwhere plan --save cluster.yaml
   eniwhere plan cluster.yaml --svg growth.svg
   eniwhere plan cluster.yaml --what-if workers.mode=Prefix
   eniwhere plan cluster.yaml --what-if all.targets.WARM_IP_TARGET=2 --add-subnet pods-a2=100.64.4.0/22@eu-west-1a`,
     )
-    .action(async (file: string, options: Options) => {
+    .action(async (file: string | undefined, options: Options) => {
       end(await runPlan(context, file, options));
     });
 }
 
-async function runPlan(context: CliContext, file: string, options: Options): Promise<number> {
-  const text = await context.readFile(file);
+async function runPlan(context: CliContext, file: string | undefined, options: Options): Promise<number> {
+  const text = file === undefined ? await writtenByCluster(context, options) : await context.readFile(file);
   if (!text.ok) return complain(context, [text.error]);
   const base = await build(context, readPlan(text.value), options);
   if (!base.ok)
     return complain(
       context,
-      base.error.map((one) => `${file}: ${one}`),
+      base.error.map((one) => `${file ?? 'the cluster'}: ${one}`),
     );
+  if (options.save !== undefined) {
+    const saved = await context.writeFile(options.save, text.value);
+    if (!saved.ok) return complain(context, [saved.error]);
+  }
   const changes = [
-    ...options.whatIf.map((one) => `${[one.target, ...one.fields].join('.')}=${String(one.value)}`),
+    ...options.whatIf.map((one) => `${one.key}=${String(one.value)}`),
     ...options.addSubnet.map((one) => `subnet ${one.name} ${one.cidr} in ${one.zone}`),
   ];
   const before = forecast(base.value);
@@ -91,6 +97,18 @@ async function runPlan(context: CliContext, file: string, options: Options): Pro
     before,
     changes,
   });
+}
+
+/** The cluster as a person would have written it down. */
+async function writtenByCluster(context: CliContext, options: Options): Promise<Result<string, string>> {
+  const opened = await openPictures(context, options);
+  if (!opened.ok) return opened;
+  try {
+    const picture = await opened.value.take();
+    return picture.ok ? ok(stringify(planOfPicture(picture.value))) : picture;
+  } finally {
+    await opened.value.close();
+  }
 }
 
 function complain(context: CliContext, mistakes: readonly string[]): number {

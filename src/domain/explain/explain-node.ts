@@ -7,7 +7,7 @@ import { networkServes } from '../ipam/network-serves.ts';
 import { hasIpTargets, type WarmTargets } from '../ipam/warm-targets.ts';
 import { sameData } from '../same-data.ts';
 import { nextSteps, planNode, type PlannedNode } from './node-plan.ts';
-import { networkOf, type Picture, type PictureNetwork, type PictureNode } from './picture.ts';
+import { networkOf, type Picture, type PictureNetwork, type PictureNode, podsOn } from './picture.ts';
 import { type ReplayedSelection, replaySelection } from './replay-selection.ts';
 
 export interface EniExplanation {
@@ -84,7 +84,9 @@ export function explainNode(picture: Picture, name: string): NodeExplanation {
     ...(selection === undefined ? {} : { selection }),
     tried: replayed?.decision.tried ?? [],
     ...(network === undefined ? {} : { published: network.spec.selection }),
-    ...(network === undefined || planned === undefined ? {} : { addresses: addressesOf(network, planned) }),
+    ...(network === undefined || planned === undefined
+      ? {}
+      : { addresses: addressesOf(picture, network, planned) }),
     conditions: network?.status.conditions ?? [],
     missing: missingOf(picture, { node, network, replayed, planned }),
     next: planned === undefined ? [] : nextSteps(planned),
@@ -97,7 +99,11 @@ const planOf = (
   { decision, overrides }: ReplayedSelection,
 ): PlannedNode | undefined => planNode(picture, network, { overrides, selection: decision.selection });
 
-function addressesOf(network: PictureNetwork, { view, pool }: PlannedNode): AddressExplanation {
+function addressesOf(
+  picture: Picture,
+  network: PictureNetwork,
+  { view, pool }: PlannedNode,
+): AddressExplanation {
   const { counts } = pool;
   const used = new Set<string>(network.status.used.map((one) => one.ip));
   return {
@@ -105,11 +111,18 @@ function addressesOf(network: PictureNetwork, { view, pool }: PlannedNode): Addr
     usedCount: used.size,
     coolingCount: network.status.cooling.length,
     freeCount: counts.available,
-    waiting: pool.waiting,
+    waiting: waitingOn(picture, network),
     maxPods: view.maxPods,
     target: targetText(view.settings.targets, counts.slotsPerEni),
     enis: network.spec.enis.filter((eni) => !eni.primary).map((eni) => eniOf(eni, used)),
   };
+}
+
+function waitingOn(picture: Picture, { name, status }: PictureNetwork): readonly string[] {
+  const served = new Set<string>(status.used.map((one) => one.pod));
+  return podsOn(picture, name)
+    .map((pod) => pod.key)
+    .filter((key) => !served.has(key));
 }
 
 const eniOf = (eni: SpecEni, used: ReadonlySet<string>): EniExplanation => ({
@@ -191,12 +204,13 @@ function waitingFor(
 ): readonly string[] {
   if (network === undefined) return [];
   const serves = networkServes(network, planned?.view.settings.targets ?? picture.settings.targets);
-  return [
-    ...(planned?.plan.conditions ?? [])
-      .filter((one) => one.type === 'AddressesAvailable' && one.status === 'False')
-      .map((one) => one.message),
-    ...(serves.serves ? [] : [serves.because]),
-  ];
+  const stuck = (planned?.plan.stuck ?? [])
+    .filter(({ pods }) => pods.length > 0)
+    .map(({ blocked }) => blocked.message);
+  const short = (planned?.plan.conditions ?? [])
+    .filter((one) => one.type === 'AddressesAvailable' && one.status === 'False')
+    .map((one) => one.message);
+  return [...new Set([...short, ...stuck]), ...(serves.serves ? [] : [serves.because])];
 }
 
 const NAMES_LISTED_MAX = 8;

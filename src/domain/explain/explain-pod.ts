@@ -19,6 +19,8 @@ export interface PodExplanation {
     readonly securityGroups: readonly string[];
     readonly cordoned: boolean;
   };
+  /** The ENIConfig that the pod asked for itself and got, or why it was refused; absent: it takes what the node has. */
+  readonly choice?: { readonly eniConfig: string } | { readonly refused: string };
   readonly missing: readonly string[];
   readonly next: readonly string[];
   /** Of the node that it is bound to. */
@@ -54,8 +56,16 @@ function onNode(
   picture: Picture,
   pod: PicturePod,
   node: NodeExplanation,
-): Pick<PodExplanation, 'state' | 'address' | 'eni' | 'missing' | 'next'> {
+): Pick<PodExplanation, 'state' | 'address' | 'eni' | 'choice' | 'missing' | 'next'> {
   const network = networkOf(picture, node.name);
+  const decision = network?.spec.choosing?.pods.find((one) => one.pod === pod.key);
+  const choice =
+    decision === undefined
+      ? {}
+      : {
+          choice:
+            decision.kind === 'EniConfig' ? { eniConfig: decision.eniConfig } : { refused: decision.message },
+        };
   const address = network?.status.used.find((one) => one.pod === pod.key)?.ip;
   if (address === undefined) {
     const isWaiting = node.addresses?.waiting.includes(pod.key) ?? true;
@@ -63,7 +73,8 @@ function onNode(
       state: isWaiting
         ? `it waits for an address on node ${node.name}`
         : `node ${node.name} does not know of it yet`,
-      missing: node.missing,
+      ...choice,
+      missing: decision?.kind === 'Refused' ? [decision.message] : node.missing,
       next: node.next,
     };
   }
@@ -71,6 +82,7 @@ function onNode(
   return {
     state: `it has ${address} on node ${node.name}`,
     address,
+    ...choice,
     ...(eni === undefined ? {} : { eni: eniOf(eni) }),
     missing:
       eni === undefined

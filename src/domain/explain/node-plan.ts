@@ -6,13 +6,16 @@ import { maxPods } from '../instance/max-pods.ts';
 import type { EniView, NodeView } from '../ipam/node-view.ts';
 import { type Plan, plan } from '../ipam/plan.ts';
 import { type Pool, poolOf } from '../ipam/pool.ts';
+import { poolParts } from '../ipam/pool-parts.ts';
 import { knownSubnets } from './eni-config-views.ts';
-import { type Picture, type PictureNetwork, podsOn } from './picture.ts';
+import type { Picture, PictureNetwork } from './picture.ts';
+import { podsOfPools } from './pod-pools.ts';
 import type { ReplayedSelection } from './replay-selection.ts';
 
 export interface PlannedNode {
   readonly view: NodeView;
   readonly plan: Plan;
+  /** The node's own; those of pods that chose another ENIConfig are beside it. */
   readonly pool: Pool;
 }
 
@@ -41,7 +44,7 @@ export function planNode(
     subnets: knownSubnets(picture),
     enis: enisOf(network),
     published: { spec, status },
-    pods: podsOn(picture, network.name).map((pod) => pod.key),
+    ...podsOfPools(picture, network, selection),
     maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
     settings: {
       datapath: spec.settings,
@@ -62,7 +65,8 @@ export function planNode(
     freshIntentId: intentId('next'),
   };
   const planned = plan(view);
-  return planned === undefined ? undefined : { view, plan: planned, pool: poolOf(view) };
+  const [own] = poolParts(view);
+  return planned === undefined ? undefined : { view, plan: planned, pool: poolOf(own?.view ?? view) };
 }
 
 /** ENIs as published: attached, and those of ours protected, since the controller sees to both before it publishes. */
