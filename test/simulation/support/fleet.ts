@@ -22,12 +22,17 @@ import { createSimEc2, type SimEc2 } from '../../../src/lab/ec2/sim-ec2.ts';
 import { must } from '../../../src/lab/ec2/testing.ts';
 import { calm } from '../../../src/lab/faults/fault-profile.ts';
 import { createKernel, type Kernel } from '../../../src/lab/kernel/kernel.ts';
+import type { ControllerCluster } from '../../../src/ports/cluster.ts';
+import type { Ec2 } from '../../../src/ports/ec2.ts';
 import type { Log } from '../../../src/ports/log.ts';
 
 const VPC = 'vpc-00000000' as VpcId;
 const NODE_SUBNET = 'subnet-00000001' as SubnetId;
 export const POD_SUBNET = 'subnet-00000002' as SubnetId;
-const NODES_GROUP = 'sg-0000000a' as SecurityGroupId;
+const OTHER_POD_SUBNET = 'subnet-00000003' as SubnetId;
+/** Applies by name alone. */
+export const OTHER_ENI_CONFIG = 'other';
+export const NODES_GROUP = 'sg-0000000a' as SecurityGroupId;
 export const PODS_GROUP = 'sg-0000000b' as SecurityGroupId;
 const ZONE = 'z-a';
 export const CLUSTER = 'fleet';
@@ -48,9 +53,20 @@ export interface Fleet {
   join(node: { readonly name: NodeName; readonly instanceId: InstanceId }): void;
   startPod(name: string, node: NodeName): PodKey;
   deletePod(pod: PodKey): void;
-  startController(env?: Readonly<Record<string, string>>): void;
+  /** A new life of the controller; the one before must have been killed. */
+  startController(env?: Readonly<Record<string, string>>, between?: Between): void;
+  /** The controller does nothing any more and hears no answer. */
+  killController(): void;
   run(ms: number, stopWhen?: () => boolean): Promise<void>;
 }
+
+/** What stands between the controller and its world, for tests that count its calls or cut them off. */
+export interface Between {
+  readonly ec2: (ec2: Ec2) => Ec2;
+  readonly cluster: (cluster: ControllerCluster) => ControllerCluster;
+}
+const NOTHING: Between = { ec2: (ec2) => ec2, cluster: (cluster) => cluster };
+const CONTROLLER = 'controller';
 
 export function createFleet(seed = 1): Fleet {
   const kernel = createKernel({ seed });
@@ -66,6 +82,7 @@ export function createFleet(seed = 1): Fleet {
   const servedAt = new Map<PodKey, number>();
   answerAsAgent({ kernel, ec2, cluster, servedAt });
   const { admin } = cluster;
+  let lifeCount = 0;
   return {
     kernel,
     ec2,
@@ -92,7 +109,11 @@ export function createFleet(seed = 1): Fleet {
     deletePod: (pod) => {
       admin.deletePod(pod);
     },
-    startController: (env = {}) => startFleetController({ kernel, ec2, cluster }, env),
+    startController: (env = {}, between = NOTHING) => {
+      lifeCount += 1;
+      startFleetController({ kernel, ec2, cluster, between, life: lifeCount }, env);
+    },
+    killController: () => kernel.kill(CONTROLLER),
     run: async (ms, stopWhen) => {
       const untilMs = kernel.now() + ms;
       kernel.clock('fleet').timer(ms + 1, 'after the run', nothing);
@@ -116,12 +137,23 @@ function makeVpc({ admin }: SimEc2, cluster: SimCluster): void {
   };
   subnet(NODE_SUBNET, '10.0.0.0/18');
   subnet(POD_SUBNET, '100.64.0.0/16');
-  const eniConfig = { name: ZONE, labels: {}, subnetId: POD_SUBNET, securityGroupIds: [PODS_GROUP] };
-  cluster.admin.applyEniConfig({ name: ZONE, spec: { kind: 'Parsed', eniConfig } });
+  subnet(OTHER_POD_SUBNET, '10.0.128.0/24');
+  for (const [name, subnetId] of [
+    [ZONE, POD_SUBNET],
+    [OTHER_ENI_CONFIG, OTHER_POD_SUBNET],
+  ] as const) {
+    const eniConfig = { name, labels: {}, subnetId, securityGroupIds: [PODS_GROUP] };
+    cluster.admin.applyEniConfig({ name, spec: { kind: 'Parsed', eniConfig } });
+  }
+}
+
+interface Life extends Pick<Fleet, 'kernel' | 'ec2' | 'cluster'> {
+  readonly between: Between;
+  readonly life: number;
 }
 
 function startFleetController(
-  { kernel, ec2, cluster }: Pick<Fleet, 'kernel' | 'ec2' | 'cluster'>,
+  { kernel, ec2, cluster, between, life }: Life,
   env: Readonly<Record<string, string>>,
 ): void {
   const settings = parseControllerSettings({
@@ -132,12 +164,12 @@ function startFleetController(
     ...env,
   });
   if (!settings.ok) throw new Error(settings.error.join('; '));
-  const clock = kernel.clock('controller');
+  const clock = kernel.clock(CONTROLLER);
   startController({
-    cluster: cluster.client({ clock }),
-    ec2: ec2.client({ name: 'controller', clock }),
+    cluster: between.cluster(cluster.client({ clock })),
+    ec2: between.ec2(ec2.client({ name: CONTROLLER, clock })),
     clock,
-    random: kernel.random.fork('controller'),
+    random: kernel.random.fork(`${CONTROLLER}-${life}`),
     log: quiet,
     settings: settings.value,
   });
