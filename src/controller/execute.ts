@@ -43,8 +43,10 @@ const BUDGET_ACTION: Readonly<Record<Action['do'], BudgetAction>> = {
 
 /** Executes `action` for an instance. Resolves with what came of it; never rejects for EC2's sake. */
 export async function execute(deps: ExecuteDeps, action: Action, node: TargetNode): Promise<Executed> {
+  const isPaid = action.do === 'CreateEni' && node.memory.hasCreateToken;
+  if (isPaid) node.memory.hasCreateToken = false;
   const wish = { key: node.name, priority: node.priority };
-  if (!deps.budget.take(BUDGET_ACTION[action.do], wish)) return { kind: 'noBudget' };
+  if (!isPaid && !deps.budget.take(BUDGET_ACTION[action.do], wish)) return { kind: 'noBudget' };
   const sentAt = deps.clock.now();
   const executed = await call(deps, action, node);
   if (executed.kind === 'failed' && executed.failure.kind === 'throttled') {

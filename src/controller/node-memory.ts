@@ -18,6 +18,8 @@ export interface NodeMemory {
    * which noted it may be off by hours.
    */
   readonly intentSince: Map<IntentId, number>;
+  /** The token of the next create has been taken already. */
+  hasCreateToken: boolean;
   /** Failed EC2 calls in a row. */
   failureCount: number;
   /** No EC2 call for this node before. */
@@ -36,6 +38,7 @@ export function createNodeMemory(): NodeMemory {
     untriedIntents: new Set(),
     intentSince: new Map(),
     podEvents: new Map(),
+    hasCreateToken: false,
     failureCount: 0,
     backOffUntil: 0,
   };

@@ -6,8 +6,8 @@ import type { Plan } from '../domain/ipam/plan.ts';
 import type { Priority } from './budget-line.ts';
 
 /** Pure. The order is ec2.md's: waiting pods, nodes with nothing yet, warm pools, giving back. */
-export function priorityOf(action: Action, view: NodeView, plan: Plan): Priority {
-  switch (action.do) {
+export function priorityOf(verb: Action['do'], view: NodeView, plan: Plan): Priority {
+  switch (verb) {
     case 'CreateEni':
     case 'AttachEni':
     case 'AssignAddresses': {

@@ -74,12 +74,14 @@ export async function reconcileNode(
     return undefined;
   }
   const view = snapshot.value;
-  const next = plan(view);
-  if (next === undefined) {
+  const whole = plan(view);
+  if (whole === undefined) {
     deps.reads.readMissing();
     return undefined;
   }
-  remember(memory, view, next);
+  remember(memory, view, whole);
+  const isBackingOff = now < memory.backOffUntil;
+  const { next, isWaiting } = withinBudget(deps, { name, view, whole, memory, isBackingOff });
   if (isInTransition(view)) deps.reads.readInstance(view.instance.instanceId, TRANSITION_READ_MS);
   if (view.enis.some((eni) => !view.subnets.has(eni.subnetId))) deps.reads.readMissing();
 
@@ -88,19 +90,44 @@ export async function reconcileNode(
     return publish(deps, { name, next, published, memory });
   }
   const action = next.actions[0];
-  if (action !== undefined && now >= memory.backOffUntil) {
+  if (action !== undefined && !isBackingOff) {
     const acted = await act(deps, { name, view, next, action, memory });
     if (acted !== 'NoBudget') return acted;
-  } else deps.budget.forget(name);
+  } else if (!isWaiting) deps.budget.forget(name);
   const reported = await report(deps, { name, next, published, memory });
   if (reported !== undefined) return reported;
   const taintRetryMs = await removeStartupTaint(deps, name, view.settings.targets);
   const taintRetryAt = taintRetryMs === undefined ? undefined : now + taintRetryMs;
-  const isBackingOff = action !== undefined && now < memory.backOffUntil;
   const times = [next.nextCheckAt, taintRetryAt, isBackingOff ? memory.backOffUntil : undefined].filter(
     (at) => at !== undefined,
   );
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);
+}
+
+interface Affordable {
+  readonly name: NodeName;
+  readonly view: NodeView;
+  readonly whole: Plan;
+  readonly memory: NodeMemory;
+  readonly isBackingOff: boolean;
+}
+
+/**
+ * The plan as far as it can be paid for now. An intent lives for minutes only, since every later answer to its create
+ * has to be waited for; so it is noted once the token for its create is there, and does not grow old in line.
+ */
+function withinBudget(deps: ReconcileDeps, of: Affordable): { next: Plan; isWaiting: boolean } {
+  const { name, view, whole, memory, isBackingOff } = of;
+  const noted = new Set(view.published?.spec.intents.map((intent) => intent.id));
+  const isNew = whole.spec.intents.some((intent) => !noted.has(intent.id));
+  if (!isNew || memory.hasCreateToken) return { next: whole, isWaiting: false };
+  const wish = { key: name, priority: priorityOf('CreateEni', view, whole) };
+  if (!isBackingOff && deps.budget.take('CreateNetworkInterface', wish)) {
+    memory.hasCreateToken = true;
+    return { next: whole, isWaiting: false };
+  }
+  const intents = whole.spec.intents.filter((intent) => noted.has(intent.id));
+  return { next: { ...whole, spec: { ...whole.spec, intents } }, isWaiting: !isBackingOff };
 }
 
 /** Whether an ENI is on its way on or off. */
@@ -185,7 +212,7 @@ async function act(deps: ReconcileDeps, step: Step): Promise<NextLook | 'NoBudge
       clusterName: deps.settings.clusterName,
     },
     action,
-    { instanceId, name, memory, priority: priorityOf(action, view, next) },
+    { instanceId, name, memory, priority: priorityOf(action.do, view, next) },
   );
   if (executed.kind === 'noBudget') return 'NoBudget';
   deps.log.info('EC2 action', {
