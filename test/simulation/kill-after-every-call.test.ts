@@ -149,7 +149,9 @@ function checkNoLeaks(fleet: Fleet, node: NodeName): void {
   );
   for (const eni of ownEnis(fleet)) {
     assert.equal(eni.attachment?.deleteOnTermination, true, `${eni.eniId} goes with its instance`);
-    const granted: readonly string[] | undefined = record.spec.enis.find((one) => one.eniId === eni.eniId)?.addresses;
+    const granted: readonly string[] | undefined = record.spec.enis.find(
+      (one) => one.eniId === eni.eniId,
+    )?.addresses;
     assert.deepEqual(new Set(granted), new Set(eni.addresses), 'every address is granted');
   }
 }
