@@ -2,7 +2,8 @@
 // best; the same for a loop per node with back-off; and what a node and a pod cost in EC2 writes.
 // `node bench/scale-out.ts [NODE_COUNT...]`
 
-import { createFleet, type Fleet } from '../test/simulation/support/fleet.ts';
+import { setImmediate as macrotask } from 'node:timers/promises';
+import { createFleet, type Fleet } from '../src/lab/scenario/simulation/fleet.ts';
 import { scaleOutByNodeLoops } from './support/node-loops.ts';
 
 /** AttachNetworkInterface: the bucket and its refill per second. https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html */
@@ -44,7 +45,7 @@ function outcomeOf(fleet: Fleet, nodeCount: number, seconds: number): Outcome {
 
 /** The controller, over a cluster in which `nodeCount` nodes appear at one moment, with a pod waiting on each. */
 async function scaleOut(nodeCount: number): Promise<Outcome> {
-  const fleet = createFleet();
+  const fleet = createFleet(() => macrotask());
   const nodes = Array.from({ length: nodeCount }, (_, n) => fleet.launch(`n${n}`));
   fleet.startController();
   await fleet.run(MINUTE_MS);
@@ -62,7 +63,7 @@ async function scaleOut(nodeCount: number): Promise<Outcome> {
 }
 
 async function scaleOutByLoops(nodeCount: number): Promise<Outcome> {
-  const fleet = createFleet();
+  const fleet = createFleet(() => macrotask());
   const nodes = Array.from({ length: nodeCount }, (_, n) => fleet.launch(`n${n}`));
   const seconds = await scaleOutByNodeLoops(fleet, nodes);
   return outcomeOf(fleet, nodeCount, seconds);
@@ -72,7 +73,7 @@ async function scaleOutByLoops(nodeCount: number): Promise<Outcome> {
 async function churn(): Promise<{ readonly podCount: number; readonly writeCount: number }> {
   const nodeCount = 10;
   const podsPerNode = 12;
-  const fleet = createFleet();
+  const fleet = createFleet(() => macrotask());
   fleet.startController({ IP_COOLDOWN_PERIOD: '30', WARM_IP_TARGET: '3' });
   const nodes = Array.from({ length: nodeCount }, (_, n) => fleet.launch(`n${n}`));
   const living = nodes.map((node) => {

@@ -4,7 +4,7 @@ import { setImmediate as macrotask } from 'node:timers/promises';
 import type { InstanceId } from '../../src/domain/ids.ts';
 import { drawBetween } from '../../src/lab/kernel/draw.ts';
 import type { Ec2Outcome } from '../../src/ports/ec2.ts';
-import { type Fleet, POD_SUBNET, PODS_GROUP } from '../../test/simulation/support/fleet.ts';
+import { type Fleet, POD_SUBNET, PODS_GROUP } from '../../src/lab/scenario/simulation/fleet.ts';
 
 /** As AWS's SDKs do it: from a second, doubled each time, at most 20 s, the wait drawn between nothing and that. */
 const BACK_OFF_MIN_MS = 1_000;

@@ -2,10 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as macrotask } from 'node:timers/promises';
 import { intentId } from '../../src/domain/ids.ts';
 import { eniTags } from '../../src/domain/ipam/tags.ts';
 import { must } from '../../src/lab/ec2/testing.ts';
-import { CLUSTER, createFleet, type Fleet, POD_SUBNET, PODS_GROUP } from './support/fleet.ts';
+import {
+  CLUSTER,
+  createFleet,
+  type Fleet,
+  POD_SUBNET,
+  PODS_GROUP,
+} from '../../src/lab/scenario/simulation/fleet.ts';
 
 const NODE_COUNT = 5_000;
 const MINUTE_MS = 60_000;
@@ -46,7 +53,7 @@ const readCount = ({ ec2 }: Fleet): number =>
     .reduce((sum, { count }) => sum + count, 0);
 
 test(`[API-4] ${NODE_COUNT} idle nodes cost at most ${READ_CALLS_PER_MINUTE_MAX} read calls a minute apart from pages, and no write`, async (context) => {
-  const fleet = createFleet();
+  const fleet = createFleet(() => macrotask());
   fleet.setProfile({ tokenBuckets: false });
   const given = Promise.all(Array.from({ length: NODE_COUNT }, (_, n) => giveEni(fleet, n)));
   await fleet.run(MINUTE_MS);

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { setImmediate as macrotask } from 'node:timers/promises';
 import type { NodeName, PodKey } from '../../src/domain/ids.ts';
 import { INTENT_TAG, OWNER_TAG } from '../../src/domain/ipam/tags.ts';
 import type { Ec2Change } from '../../src/lab/ec2/region.ts';
@@ -14,7 +15,7 @@ import {
   OTHER_ENI_CONFIG,
   POD_SUBNET,
   PODS_GROUP,
-} from './support/fleet.ts';
+} from '../../src/lab/scenario/simulation/fleet.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
@@ -215,7 +216,7 @@ async function play(fleet: Fleet, node: ReturnType<Fleet['launch']>): Promise<vo
 
 async function playWithDeath(killAt: number, death: Death): Promise<Killer> {
   // The same seed for all: up to its death, each run is the one before, so no call is left out.
-  const fleet = createFleet();
+  const fleet = createFleet(() => macrotask());
   const harm = watchForHarm(fleet);
   const node = fleet.launch('n1');
   const killer = startMortal(fleet, killAt, death);

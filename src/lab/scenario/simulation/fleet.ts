@@ -1,10 +1,9 @@
 // A large cluster on a virtual clock: the real controller, the simulated EC2 and API, and for the nodes' agents a stand-in
 // that does only what the controller can see: it hands out granted addresses and lets go of withdrawn ones.
 
-import { setImmediate as macrotask } from 'node:timers/promises';
-import { parseControllerSettings } from '../../../src/controller/controller-settings.ts';
-import { startController } from '../../../src/controller/start-controller.ts';
-import type { Cidr } from '../../../src/domain/address/ip.ts';
+import { parseControllerSettings } from '../../../controller/controller-settings.ts';
+import { startController } from '../../../controller/start-controller.ts';
+import type { Cidr } from '../../../domain/address/ip.ts';
 import {
   type InstanceId,
   type NodeName,
@@ -13,18 +12,18 @@ import {
   type SecurityGroupId,
   type SubnetId,
   type VpcId,
-} from '../../../src/domain/ids.ts';
-import { INSTANCE_TYPES } from '../../../src/domain/instance/instance-types.ts';
+} from '../../../domain/ids.ts';
+import { INSTANCE_TYPES } from '../../../domain/instance/instance-types.ts';
 import { answerAsAgent } from './stand-in-agent.ts';
-import { createSimCluster, type SimCluster } from '../../../src/lab/cluster/sim-cluster.ts';
-import { calmEc2, type Ec2Profile } from '../../../src/lab/ec2/ec2-profile.ts';
-import { createSimEc2, type SimEc2 } from '../../../src/lab/ec2/sim-ec2.ts';
-import { must } from '../../../src/lab/ec2/testing.ts';
-import { calm } from '../../../src/lab/faults/fault-profile.ts';
-import { createKernel, type Kernel } from '../../../src/lab/kernel/kernel.ts';
-import type { ControllerCluster } from '../../../src/ports/cluster.ts';
-import type { Ec2 } from '../../../src/ports/ec2.ts';
-import type { Log } from '../../../src/ports/log.ts';
+import { createSimCluster, type SimCluster } from '../../cluster/sim-cluster.ts';
+import { calmEc2, type Ec2Profile } from '../../ec2/ec2-profile.ts';
+import { createSimEc2, type SimEc2 } from '../../ec2/sim-ec2.ts';
+import { calm } from '../../faults/fault-profile.ts';
+import { createKernel, type Kernel } from '../../kernel/kernel.ts';
+import type { ControllerCluster } from '../../../ports/cluster.ts';
+import type { Ec2, Ec2Failure } from '../../../ports/ec2.ts';
+import { assert, type Result } from '../../../domain/result.ts';
+import type { Log } from '../../../ports/log.ts';
 
 const VPC = 'vpc-00000000' as VpcId;
 const NODE_SUBNET = 'subnet-00000001' as SubnetId;
@@ -67,9 +66,16 @@ export interface Between {
 }
 const NOTHING: Between = { ec2: (ec2) => ec2, cluster: (cluster) => cluster };
 const CONTROLLER = 'controller';
+const SEED = 1;
 
-export function createFleet(seed = 1): Fleet {
-  const kernel = createKernel({ seed });
+function must<T>(result: Result<T, Ec2Failure>): T {
+  assert(result.ok, result.ok ? '' : `the fleet's account: ${result.error.message}`);
+  return result.value;
+}
+
+/** `drain` lets promises go on: one macrotask turn. */
+export function createFleet(drain: () => Promise<void>): Fleet {
+  const kernel = createKernel({ seed: SEED });
   const clock = kernel.clock('world');
   let profile: Ec2Profile = { ...calmEc2, randomAddresses: false };
   const ec2 = createSimEc2({ clock, random: kernel.random.fork('ec2'), profile: () => profile });
@@ -119,7 +125,7 @@ export function createFleet(seed = 1): Fleet {
       kernel.clock('fleet').timer(ms + 1, 'after the run', nothing);
       const end = await kernel.run({
         untilMs,
-        drain: () => macrotask(),
+        drain,
         ...(stopWhen === undefined ? {} : { stopWhen }),
       });
       if (end.kind === 'Broken') throw new Error(JSON.stringify(end));
