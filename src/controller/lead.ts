@@ -8,12 +8,12 @@ import type { Controller } from './start-controller.ts';
 export interface LeadOptions extends Omit<ElectionOptions, 'onGained' | 'onLost'> {
   readonly times: LeaseTimes;
   /** Starts a controller whose EC2 is fenced by the term. */
-  readonly start: (term: Term) => Controller;
+  readonly start: (term: Term) => Pick<Controller, 'stop'>;
 }
 
 /** Contends for the lease and runs the controller while it is held. `stop` ends the controller first, then gives the lease up. */
 export function startLeading({ start, ...election }: LeadOptions): Election {
-  let controller: Controller | undefined;
+  let controller: Pick<Controller, 'stop'> | undefined;
   let isStopped = false;
   // One after the other: the last term's controller ends before the next one starts.
   let turn: Promise<void> = Promise.resolve();

@@ -23,7 +23,19 @@ suite('the settings of the controller’s process', () => {
       podName: 'eniwhere-controller-1',
       podNamespace: 'kube-system',
       logLevel: 'debug',
+      metrics: { kind: 'Tcp', port: 61_680 },
     });
+  });
+
+  test('may name another EC2, and where measurements are served', () => {
+    const parsed = parseProcessSettings({
+      ...ENV,
+      AWS_EC2_ENDPOINT: 'http://127.0.0.1:4570',
+      ENIWHERE_CONTROLLER_BIND_ADDRESS: '127.0.0.1:9000',
+    });
+    assert.ok(parsed.ok);
+    assert.equal(parsed.value.ec2Endpoint, 'http://127.0.0.1:4570');
+    assert.deepEqual(parsed.value.metrics, { kind: 'Tcp', host: '127.0.0.1', port: 9000 });
   });
 
   test('may name the API server by a URL, which needs no kube-proxy', () => {
@@ -32,7 +44,11 @@ suite('the settings of the controller’s process', () => {
   });
 
   test('are refused with every mistake at once', () => {
-    const parsed = parseProcessSettings({ WARM_IP_TARGET: 'many', AWS_VPC_K8S_CNI_LOGLEVEL: 'loud' });
+    const parsed = parseProcessSettings({
+      WARM_IP_TARGET: 'many',
+      AWS_VPC_K8S_CNI_LOGLEVEL: 'loud',
+      AWS_EC2_ENDPOINT: 'ec2',
+    });
     assert.ok(!parsed.ok);
     const names = [
       'WARM_IP_TARGET',
@@ -41,6 +57,7 @@ suite('the settings of the controller’s process', () => {
       'MY_POD_NAME',
       'MY_POD_NAMESPACE',
       'AWS_VPC_K8S_CNI_LOGLEVEL',
+      'AWS_EC2_ENDPOINT',
     ];
     for (const name of names)
       assert.ok(

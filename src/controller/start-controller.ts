@@ -1,6 +1,7 @@
 // The controller: watches the cluster, reads EC2, and reconciles one node at a time.
 
 import type { InstanceId, NodeName } from '../domain/ids.ts';
+import { isOwned } from '../domain/ipam/tags.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ControllerCluster, Kind, KindMap, Subscription } from '../ports/cluster.ts';
 import type { Ec2 } from '../ports/ec2.ts';
@@ -8,6 +9,7 @@ import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import { type Budget, createBudget } from './budget.ts';
 import { type ClusterView, createClusterView, recordEvent } from './cluster-view.ts';
+import type { ControllerFacts } from './controller-metrics.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import {
   collectGarbage,
@@ -36,6 +38,8 @@ export interface ControllerDeps {
 }
 
 export interface Controller {
+  /** For measurements. */
+  facts(): ControllerFacts;
   /** Ends watches and loops; resolves when no call is under way any more. */
   stop(): Promise<void>;
 }
@@ -89,6 +93,7 @@ export function startController(deps: ControllerDeps): Controller {
   const watches = startWatches(parts, { reads, queue });
   queue.add(GARBAGE_KEY);
   return {
+    facts: () => factsOf(parts),
     stop: async () => {
       for (const watch of watches) watch.close();
       await Promise.all([reads.stop(), queue.stop()]);
@@ -125,6 +130,24 @@ async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<nu
     parts.log.error('reconcile crashed', { key, error: text });
     return CRASH_RETRY_MS;
   }
+}
+
+function factsOf({ budget, clusterView, ec2View, garbage, settings }: Parts): ControllerFacts {
+  const instances = new Set([...clusterView.nodes.values()].map((node) => node.instanceId));
+  const foreign = [...ec2View.enis.values()].filter(
+    ({ eni }) =>
+      instances.has(eni.attachment?.instanceId) &&
+      eni.attachment !== undefined &&
+      eni.attachment.deviceIndex !== 0 &&
+      !isOwned(eni.tags, settings.clusterName),
+  );
+  return {
+    budget: budget.facts(),
+    nodeCount: clusterView.nodes.size,
+    foreignEniCount: foreign.length,
+    leakSuspectCount: garbage.leaks.suspects.size,
+    collectedEniCount: garbage.collectedCount,
+  };
 }
 
 const garbageDeps = (parts: Parts): GarbageDeps => ({

@@ -16,7 +16,7 @@ import type { NodeTaint } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
 import { parseNodeNetworkClassSpec } from '../protocol/crd/node-network-class.ts';
 import { parseControllerSettings } from './controller-settings.ts';
-import { startController } from './start-controller.ts';
+import { type Controller, startController } from './start-controller.ts';
 
 export const VPC = 'vpc-00000000' as VpcId;
 export const NODES_GROUP = 'sg-0000000a' as SecurityGroupId;
@@ -43,6 +43,7 @@ function must<T, E>(result: Result<T, E>): T {
 export interface ControllerWorld {
   readonly ec2: SimEc2;
   readonly cluster: SimCluster;
+  readonly controller: Controller;
   /** With `taints`, as kubelet registers it. */
   joinNode(name: string, zone: string, taints?: readonly NodeTaint[]): NodeName;
   /** What an agent would answer. */
@@ -80,10 +81,10 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
     }),
   );
   let lives = 0;
-  const start = (): void => {
+  const start = (): Controller => {
     lives += 1;
     const own = kernel.clock('controller');
-    startController({
+    return startController({
       cluster: cluster.client({ clock: own }),
       ec2: ec2.client({ name: 'controller', clock: own }),
       clock: own,
@@ -92,7 +93,7 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
       settings,
     });
   };
-  start();
+  const controller = start();
   const { admin } = cluster;
   const run = async (seconds: number): Promise<void> => {
     const end = await kernel.run({ untilMs: kernel.now() + seconds * SECOND_MS, drain: () => macrotask() });
@@ -102,6 +103,7 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
   return {
     ec2,
     cluster,
+    controller,
     joinNode: (text, zone, taints = []) =>
       joinNode({ ec2, cluster }, { name: text as NodeName, zone, taints }),
     answer: async (node, change) => {
