@@ -63,7 +63,7 @@ suite('eniwhere explain node', () => {
   });
 
   for (const scenario of ['scenarios/smoke.yaml', 'scenarios/demo.yaml', TROUBLE])
-    test(`says what the controller published, for every node at the end of ${scenario}`, async () => {
+    test(`[TOOL-2] says what the controller published, for every node at the end of ${scenario}`, async () => {
       const networks: NodeNetworkRecord[] = [];
       let names: readonly string[] = [];
       await runCommand(['explain', 'node', 'none', '--scenario', scenario], {

@@ -9,7 +9,7 @@ import { row, runBash } from '../../src/domain/userdata/testing.ts';
 
 const ADDRESS_COUNT = 2_000;
 
-test('bash and TypeScript choose the same ENIConfig for thousands of nodes', () => {
+test('[TOOL-4] bash and TypeScript choose the same ENIConfig for thousands of nodes', () => {
   const rows = [
     row('10.0.0.0/18', 'pods-a1', 'pods-a2'),
     row('10.0.64.0/18', 'pods-b1', 'pods-b2', 'pods-b3'),

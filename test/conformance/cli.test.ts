@@ -45,7 +45,7 @@ const awsEnv = (url: string): NodeJS.ProcessEnv => ({
   AWS_ENDPOINT_URL: url,
 });
 
-test('explain, doctor and status read a cluster by its kubeconfig, and EC2 through the SDK', async () => {
+test('[TOOL-1] explain, doctor and status only read a cluster by its kubeconfig, and EC2 through the SDK', async () => {
   const world = await createWireWorld({});
   const api = await startTestApiServer();
   const folder = await mkdtemp(join(tmpdir(), 'eniwhere-cli-'));

@@ -235,7 +235,7 @@ suite('doctor', () => {
     );
   });
 
-  test('what cannot be told is skipped, not called in order', () => {
+  test('[TOOL-5] what cannot be told is skipped, not called in order', () => {
     const { skipped } = examine(picture(), { unread: [] });
     assert.deepEqual(
       skipped.map(({ check }) => check),

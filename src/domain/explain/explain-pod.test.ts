@@ -124,3 +124,28 @@ suite('explain a pod', () => {
     );
   });
 });
+
+suite('explain a node while EC2 cannot be asked', () => {
+  const refused = 'EC2 refuses: UnauthorizedOperation: DescribeSubnets';
+
+  test('U52 an ENIConfig of which nothing is known selects nothing, never the node subnet', () => {
+    const { selection } = explainNode(picture({ ec2: refused }), 'n1');
+    assert.ok(selection?.kind === 'None');
+    assert.equal(selection.problem, 'EniConfigUnresolved');
+  });
+
+  test("the controller's own status of the ENIConfig is enough, without any credentials", () => {
+    const status = {
+      ready: true,
+      message: '',
+      zone: 'eu-west-1a',
+      cidr: '100.64.0.0/24',
+      freeAddressCount: 9,
+    };
+    const eniConfigs = [{ ...eniConfig(), status }];
+    const { selection, missing } = explainNode(picture({ ec2: refused, eniConfigs }), 'n1');
+    assert.ok(selection?.kind === 'EniConfig');
+    assert.equal(selection.name, 'eu-west-1a');
+    assert.deepEqual(missing, []);
+  });
+});

@@ -70,7 +70,7 @@ suite('max pods for people', () => {
     assert.match(large.explanation, /the ceiling for 72 vCPUs is 250/);
   });
 
-  test('U85 an unknown type is refused by name, never guessed', () => {
+  test('[TOOL-3] U85 an unknown type is refused by name, never guessed', () => {
     const answer = ask('m99.mega');
     assert.ok(answer.kind === 'Refused');
     assert.equal(answer.code, 'UnknownInstanceType');
@@ -104,7 +104,7 @@ suite('max pods for people', () => {
     assert.equal(figures(ask('p5.48xlarge', { customNetworking: false })).maxPods, 100);
   });
 
-  test('a type whose only ENI is the primary one is refused', () => {
+  test('[TOOL-3] a type whose only ENI is the primary one is refused', () => {
     const answer = ask('hpc6id.32xlarge');
     assert.ok(answer.kind === 'Refused');
     assert.equal(answer.code, 'NoEniForPods');

@@ -24,11 +24,11 @@ suite('the choice by address', () => {
     assert.equal(chooseByAddress(rows, ip('192.168.7.9')), 'alone');
   });
 
-  test('[SEL-1] outside all blocks it names an ENIConfig that cannot exist, so that no other rule decides', () => {
+  test('[SEL-1] [TOOL-4] outside all blocks it names an ENIConfig that cannot exist, so that no other rule decides', () => {
     assert.equal(chooseByAddress(rows, ip('172.16.0.1')), 'none-for-172.16.0.1');
   });
 
-  test('bash comes to the same, for addresses all over the blocks and at their edges', () => {
+  test('[TOOL-4] bash comes to the same, for addresses all over the blocks and at their edges', () => {
     const edges = [
       '10.0.1.0',
       '10.0.1.127',

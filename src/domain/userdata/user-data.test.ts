@@ -62,7 +62,7 @@ suite('user data of Amazon Linux 2', () => {
     ]);
   });
 
-  test('U21 a managed group without an AMI id takes nothing: refused, with what the nodes would get', () => {
+  test('[TOOL-3] U21 a managed group without an AMI id takes nothing: refused, with what the nodes would get', () => {
     const { code, message, fix } = refusal({
       os: 'al2',
       starter: 'managed',
