@@ -26,7 +26,7 @@ export function addStatus(program: Command, context: CliContext, end: (exitCode:
       'Shows every node with its ENIConfig and addresses, every subnet of pods with its use, and what pods wait for. ' +
         'Changes nothing.',
     )
-    .option('-w, --watch', 'show it again and again, until Ctrl-C', false)
+    .option('-w, --watch', 'show it again and again, without asking EC2, until Ctrl-C', false)
     .option('--interval <seconds>', 'how often with --watch', wholeNumber, INTERVAL_SECONDS)
     .addHelpText(
       'after',
@@ -45,7 +45,8 @@ Examples:
 }
 
 async function runStatus(context: CliContext, options: Options): Promise<number> {
-  const opened = await openPictures(context, options);
+  // Again and again EC2 would be asked for the whole cluster, out of the tokens that the controller lives on.
+  const opened = await openPictures(context, { ...options, offline: options.offline || options.watch });
   if (!opened.ok) {
     context.complain(`eniwhere: ${opened.error}\n`);
     return EXIT.usage;

@@ -1,6 +1,7 @@
 // What is known of every ENIConfig: by EC2 when it could be asked, else by the status that the controller keeps.
 
 import { parseCidr } from '../address/cidr.ts';
+import { usableAddressCount } from '../address/subnet.ts';
 import type { EniConfigView, SubnetFacts } from '../eniconfig/eni-config.ts';
 import { resolveEniConfig } from '../eniconfig/resolve-eni-config.ts';
 import type { SubnetId, VpcId } from '../ids.ts';
@@ -63,7 +64,8 @@ export function knownSubnets(picture: Picture): ReadonlyMap<SubnetId, SubnetFact
   for (const view of eniConfigViews(picture).values())
     if (view.kind === 'Valid') found.set(view.subnet.subnetId, view.subnet);
   if (typeof picture.ec2 !== 'string') for (const [id, facts] of picture.ec2.subnets) found.set(id, facts);
-  // What only nodes have been told of: its zone and block are known, its free addresses are not.
+  // What only nodes have been told of: its zone and block are known. Its free addresses are not, and it is not called
+  // full for that.
   for (const { spec } of picture.networks)
     for (const eni of spec.enis)
       if (!found.has(eni.subnetId))
@@ -72,7 +74,7 @@ export function knownSubnets(picture: Picture): ReadonlyMap<SubnetId, SubnetFact
           vpcId: spec.instance.vpcId,
           zone: spec.instance.zone,
           cidr: eni.subnetCidr,
-          freeAddressCount: 0,
+          freeAddressCount: usableAddressCount(eni.subnetCidr),
         });
   return found;
 }

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { cidr, ip } from '../address/testing.ts';
-import type { EniId, SubnetId } from '../ids.ts';
+import type { EniId, SecurityGroupId, SubnetId } from '../ids.ts';
 import { explainNode } from './explain-node.ts';
 import { explainPod } from './explain-pod.ts';
 import type { Picture, PicturePod } from './picture.ts';
-import { eni, eniConfig, network, picture, pod, subnet } from './testing.ts';
+import { eni, eniConfig, network, NODE_SUBNET, picture, pod, subnet } from './testing.ts';
 
 const OTHER = 'subnet-0000000c' as SubnetId;
 const other = subnet({ subnetId: OTHER, cidr: cidr('100.65.0.0/24') });
@@ -132,6 +132,31 @@ suite('explain a node while EC2 cannot be asked', () => {
     const { selection } = explainNode(picture({ ec2: refused }), 'n1');
     assert.ok(selection?.kind === 'None');
     assert.equal(selection.problem, 'EniConfigUnresolved');
+  });
+
+  test('the subnet of a node without custom networking is not called full for want of an answer', () => {
+    const own = network({
+      selection: {
+        kind: 'NodeSubnet',
+        subnetId: NODE_SUBNET,
+        securityGroupIds: ['sg-00000001' as SecurityGroupId],
+        source: 'CustomNetworkingOff',
+        reason: 'test',
+      },
+    });
+    const [primary] = own.spec.enis;
+    assert.ok(primary !== undefined);
+    const networks = [
+      { ...own, spec: { ...own.spec, enis: [primary] }, status: { ...own.status, used: [] } },
+    ];
+    const { settings } = picture();
+    const off = { ...settings, selection: { ...settings.selection, customNetworking: false } };
+    const { missing, next } = explainNode(
+      picture({ ec2: refused, eniConfigs: [], networks, settings: off }),
+      'n1',
+    );
+    assert.doesNotMatch(missing.join(), /is full/);
+    assert.match(next.join(), /create an ENI with 4 addresses in subnet-0000000a/);
   });
 
   test("the controller's own status of the ENIConfig is enough, without any credentials", () => {
