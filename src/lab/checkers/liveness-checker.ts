@@ -1,6 +1,6 @@
 // LV-1, LV-2, LV-5: once the faults stop, every pod that can have an address has one, and EC2 is left in peace.
 
-import type { NodeName, PodKey } from '../../domain/ids.ts';
+import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import { type Obstacle, obstacleOf } from './obstacle.ts';
@@ -34,6 +34,7 @@ export function createLivenessChecker({ world, placeOf }: LivenessSources): Live
       }
     },
     atRest: () => {
+      checkLeaks(world);
       for (const { name } of world.cluster.list('Node')) {
         const place = placeOf(name);
         checkSelection(world, name, place);
@@ -50,6 +51,17 @@ export function createLivenessChecker({ world, placeOf }: LivenessSources): Live
       }
     },
   };
+}
+
+/** No ENI of ours belongs to an instance that is gone. */
+function checkLeaks(world: WorldTruth): void {
+  for (const eni of world.ec2.enis()) {
+    const instanceId = eni.tags[INSTANCE_TAG];
+    if (instanceId === undefined || eni.attachment !== undefined) continue;
+    const state = world.ec2.instance(instanceId as InstanceId)?.state;
+    if (state === undefined || state === 'terminated')
+      world.broken('LV-3', `${eni.eniId} was made for ${instanceId}, which is gone, and is still there`);
+  }
 }
 
 /** The selection in force is the one that the rules give on the final objects. */

@@ -31,8 +31,14 @@ export function createGarbageCollector({ clock, store, delayMs }: GarbageCollect
       if (pod.nodeName !== undefined && !nodeNames.has(pod.nodeName)) store.delete('Pod', pod.key);
     }
   };
+  let isDue = false;
   const collectLater = (): void => {
-    clock.timer(delayMs(), 'garbage-collection', collect);
+    if (isDue) return;
+    isDue = true;
+    clock.timer(delayMs(), 'garbage-collection', () => {
+      isDue = false;
+      collect();
+    });
   };
 
   store.onChange(({ kind, type, object }) => {

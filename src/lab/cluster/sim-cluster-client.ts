@@ -24,11 +24,13 @@ import type { EventRecorder } from './event-recorder.ts';
 import type { GarbageCollector } from './garbage-collector.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { StoreHistory } from './store-history.ts';
+import type { WatchIndex } from './watch-index.ts';
 import { createWatch } from './watch.ts';
 
 export interface ClientContext {
   readonly server: ApiServer;
   readonly store: ObjectStore;
+  readonly watches: WatchIndex;
   readonly collector: GarbageCollector;
   readonly events: EventRecorder;
   readonly profile: () => ClusterProfile;
@@ -52,14 +54,23 @@ export const createSimClusterClient = (context: ClientContext): ControllerCluste
   },
 });
 
-function readerOf({ server, store, history, profile, onFault, random, clock }: ClientContext): ClusterReader {
+function readerOf({
+  server,
+  store,
+  watches,
+  history,
+  profile,
+  onFault,
+  random,
+  clock,
+}: ClientContext): ClusterReader {
   return {
     watch: ({ kind, scope = {}, onEvent }) => {
       const watch = createWatch(
         { store, history, profile, onFault, random, clock, isDown: () => server.isDown() },
         { kind, scope, onEvent },
       );
-      const ofStore = store.onChange((change) => watch.hear(change));
+      const ofStore = watches.add(kind, scope, (change) => watch.hear(change));
       const ofServer = server.onDown(() => watch.cut());
       return {
         close: () => {

@@ -11,6 +11,7 @@ import { createEventRecorder } from './event-recorder.ts';
 import { createGarbageCollector } from './garbage-collector.ts';
 import { createObjectStore } from './object-store.ts';
 import { createStoreHistory } from './store-history.ts';
+import { createWatchIndex } from './watch-index.ts';
 import { createSimClusterClient } from './sim-cluster-client.ts';
 
 export interface SimClusterOptions {
@@ -55,6 +56,7 @@ export function createSimCluster({
     store,
     delayMs: () => profile().garbageCollectionMs,
   });
+  const watches = createWatchIndex(store);
   const events = createEventRecorder(() => clock.now());
   let clientCount = 0;
   return {
@@ -63,6 +65,7 @@ export function createSimCluster({
       return createSimClusterClient({
         server,
         store,
+        watches,
         collector,
         events,
         profile,

@@ -62,7 +62,7 @@ export function createWatch<K extends Kind>(
       // What has happened since is watched from there on; one more list stands for these events.
       snapshot(history.listAsOf(kind, drawBetween(random, { min: 0, max: staleListMs })));
     }
-    snapshot(store.list(kind));
+    snapshot(scope.name === undefined ? store.list(kind) : listOf(store.get(kind, scope.name)));
   };
   const relistLater = (): void => {
     clock.timer(profile().relistMs, `relist:${kind}`, list);
@@ -108,6 +108,8 @@ export function createWatch<K extends Kind>(
     },
   };
 }
+
+const listOf = <T>(object: T | undefined): readonly T[] => (object === undefined ? [] : [object]);
 
 const eventDelayMs = (profile: ClusterProfile, random: Random): number =>
   drawBetween(random, { min: profile.watchDelayMinMs, max: profile.watchDelayMaxMs });

@@ -1,5 +1,6 @@
 // EC2 with AWS's semantics, in process: what the product runs against where there is no AWS.
 
+import type { InstanceId } from '../../domain/ids.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Subscription } from '../../ports/cluster.ts';
 import type { Ec2 } from '../../ports/ec2.ts';
@@ -43,6 +44,8 @@ export interface SimEc2 {
   onChange(notify: (change: Ec2Change) => void): Subscription;
   /** The part of `onChange` that a fabric plugs and unplugs links by: `attached` and `detached` and the steps between. */
   onAttachment(notify: (change: AttachmentChange) => void): Subscription;
+  /** The same for one instance, at no cost to changes of others. */
+  onAttachmentAt(instanceId: InstanceId, notify: (change: AttachmentChange) => void): Subscription;
 }
 
 export function createSimEc2({ clock, random, profile, onFault }: SimEc2Options): SimEc2 {
@@ -58,6 +61,12 @@ export function createSimEc2({ clock, random, profile, onFault }: SimEc2Options)
   const denied = new Set<Ec2Action>();
   const faults = createEc2Faults(root.fork('faults'));
   const api = createApi({ region, buckets, log: calls, denied, faults, random: root.fork('calls') });
+  // instance -> who wants to hear of its attachments
+  const listeners = new Map<InstanceId, Set<(change: AttachmentChange) => void>>();
+  region.onChange((change) => {
+    if (change.kind !== 'AttachmentChanged') return;
+    for (const notify of listeners.get(change.attachment.instanceId) ?? []) notify(change);
+  });
   let clientCount = 0;
   return {
     client: (options = {}) => {
@@ -77,5 +86,15 @@ export function createSimEc2({ clock, random, profile, onFault }: SimEc2Options)
       region.onChange((change) => {
         if (change.kind === 'AttachmentChanged') notify(change);
       }),
+    onAttachmentAt: (instanceId, notify) => {
+      const ofInstance = listeners.get(instanceId) ?? new Set();
+      listeners.set(instanceId, ofInstance.add(notify));
+      return {
+        close: () => {
+          ofInstance.delete(notify);
+          if (ofInstance.size === 0) listeners.delete(instanceId);
+        },
+      };
+    },
   };
 }

@@ -25,6 +25,8 @@ export interface NodeProfile {
   readonly linkLateMaxMs: number;
   /** Odds, per call of a controller that changes something, that it crashes before the answer. */
   readonly controllerCrashInCallOdds: number;
+  /** Odds, per end of a controller, that it lives on for a moment, though its lease is over and another one leads. */
+  readonly leaderOverlapOdds: number;
   /** How far the clock of a new process is off, to either side, at most: clocks are set between two lives. */
   readonly controllerClockSkewMaxMs: number;
   readonly agentClockSkewMaxMs: number;
@@ -104,6 +106,7 @@ export const calm: FaultProfile = {
     stackErrorOdds: 0,
     linkLateMaxMs: 500,
     controllerCrashInCallOdds: 0,
+    leaderOverlapOdds: 0,
     controllerClockSkewMaxMs: 0,
     agentClockSkewMaxMs: 0,
     journalLostOdds: 0,

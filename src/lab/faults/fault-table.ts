@@ -72,6 +72,7 @@ const NODE_ROWS: readonly Row<'node'>[] = [
   ['stackErrorOdds', 'the kernel refuses a call', 'odds', [0.02, 0.1], 0.4],
   ['linkLateMaxMs', 'a link shows up late in the guest', 'ms', [3000, 20_000], 0.4],
   ['controllerCrashInCallOdds', 'the controller crashes within a call', 'odds', [0.01, 0.05], 0.4],
+  ['leaderOverlapOdds', 'two controllers lead, the lease of one is over', 'odds', [0.5, 1], 0.4],
   ['controllerClockSkewMaxMs', 'the clock of the next controller is off', 'ms', [30_000, 7_200_000], 0.3],
   ['agentClockSkewMaxMs', 'the clock of the next agent is off', 'ms', [30_000, 7_200_000], 0.3],
   ['journalLostOdds', 'a reboot loses the journal', 'odds', [0.3], 0.3],

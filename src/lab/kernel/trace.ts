@@ -19,16 +19,29 @@ export interface Trace {
 const RECENT_EVENT_MAX = 64;
 
 /** Two multiplicative lanes of 32 bits: cheap, and enough to tell runs apart. No defence against a forger. */
-function createHash(): { add(text: string): void; hex(): string } {
+function createHash(): { add(label: string, at: number): void; hex(): string } {
   let low = 0x811c9dc5;
   let high = 0x9747b28c;
+  // Most labels come again and again.
+  const words = new Map<string, number>();
+  const wordOf = (label: string): number => {
+    const known = words.get(label);
+    if (known !== undefined) return known;
+    let word = 0x811c9dc5;
+    for (let index = 0; index < label.length; index++)
+      word = Math.imul(word ^ label.charCodeAt(index), 0x01000193);
+    words.set(label, word);
+    return word;
+  };
+  const mix = (word: number): void => {
+    low = Math.imul(low ^ word, 0x01000193);
+    high = Math.imul(high ^ word, 0x85ebca6b) ^ (high >>> 15);
+  };
   return {
-    add: (text) => {
-      for (let index = 0; index < text.length; index++) {
-        const unit = text.charCodeAt(index);
-        low = Math.imul(low ^ unit, 0x01000193);
-        high = Math.imul(high ^ unit, 0x85ebca6b) ^ (high >>> 15);
-      }
+    add: (label, at) => {
+      mix(wordOf(label));
+      mix(at | 0);
+      mix(Math.floor(at / 0x1_0000_0000));
     },
     hex: () => (high >>> 0).toString(16).padStart(8, '0') + (low >>> 0).toString(16).padStart(8, '0'),
   };
@@ -41,7 +54,7 @@ export function createTrace(): Trace {
 
   return {
     add: (owner, event) => {
-      hash.add(`${event.label}@${event.at};`);
+      hash.add(event.label, event.at);
       let ring = rings.get(owner);
       if (ring === undefined) {
         ring = { events: [], count: 0 };

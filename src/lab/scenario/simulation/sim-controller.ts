@@ -1,6 +1,7 @@
 // The controllers of a seeded run: one after the other, each of which may die at any moment.
 
 import { type ControllerSettings, parseControllerSettings } from '../../../controller/controller-settings.ts';
+import { fencedEc2 } from '../../../controller/fenced-ec2.ts';
 import { startController } from '../../../controller/start-controller.ts';
 import { assert } from '../../../domain/result.ts';
 import type { Log } from '../../../ports/log.ts';
@@ -30,8 +31,34 @@ export interface ControllerParts {
 const RESTART_MS = { min: 100, max: 10_000 };
 /** About as long as a call takes: way there, effect, way back. */
 const CALL_MS = { min: 0, max: 500 };
+/** How long a process may go on whose lease is over, and how soon another one leads. */
+const LINGER_MS = { min: 100, max: 2_000 };
+const TAKEOVER_MS = { min: 0, max: 300 };
+const CLUSTER_WRITES = [
+  'createNodeNetwork',
+  'updateNodeNetworkSpec',
+  'updateNodeNetworkStatus',
+  'updateEniConfigStatus',
+] as const;
+const EC2_WRITES = [
+  'createNetworkInterface',
+  'attachNetworkInterface',
+  'setDeleteOnTermination',
+  'setSecurityGroups',
+  'assignPrivateIpAddresses',
+  'unassignPrivateIpAddresses',
+  'detachNetworkInterface',
+  'deleteNetworkInterface',
+] as const;
 const TICK_MS = 1_000;
 const TICKS_PER_HOUR = 3600;
+
+interface Life {
+  readonly name: string;
+  readonly connection: MortalClient;
+  /** Its lease: from then on none of its calls may reach EC2. */
+  isOver: boolean;
+}
 
 /** Starts the first controller. The next one knows nothing but what Kubernetes and EC2 say. */
 export function startControllers(parts: ControllerParts): void {
@@ -40,18 +67,28 @@ export function startControllers(parts: ControllerParts): void {
   const world = kernel.clock('world');
   const settings = simSettings();
   let lifeCount = 0;
-  let connection: MortalClient | undefined;
+  let current: Life | undefined;
 
-  const crash = (life: number): void => {
-    if (connection === undefined || life !== lifeCount) return;
-    tell(`controller-${life} dies`);
+  const die = ({ name, connection }: Life): void => {
+    tell(`${name} dies`);
     connection.end();
-    connection = undefined;
-    kernel.kill(CONTROLLER);
-    world.timer(drawBetween(random, RESTART_MS), 'controller restart', start);
+    kernel.kill(name);
+  };
+  const crash = (life: Life): void => {
+    if (life !== current) return;
+    current = undefined;
+    life.isOver = true;
+    const lingers = chance(random, dial.profile().node.leaderOverlapOdds);
+    if (!lingers) die(life);
+    else {
+      struck('node.leaderOverlapOdds');
+      tell(`${life.name} has lost its lease, and does not know`);
+      world.timer(drawBetween(random, LINGER_MS), 'late death', () => die(life));
+    }
+    world.timer(drawBetween(random, lingers ? TAKEOVER_MS : RESTART_MS), 'controller restart', start);
   };
   /** A call that changes something begins: now, or before its answer, the process may die. */
-  const fragile = (life: number) => (): void => {
+  const fragile = (life: Life) => (): void => {
     if (!chance(random, dial.profile().node.controllerCrashInCallOdds)) return;
     world.timer(drawBetween(random, CALL_MS), 'crash in a call', () => {
       struck('node.controllerCrashInCallOdds');
@@ -60,41 +97,29 @@ export function startControllers(parts: ControllerParts): void {
   };
   function start(): void {
     lifeCount += 1;
+    const name = `${CONTROLLER}-${lifeCount}`;
     const { controllerClockSkewMaxMs: skewMs } = dial.profile().node;
-    kernel.skew(CONTROLLER, drawBetween(random, { min: -skewMs, max: skewMs }));
+    kernel.skew(name, drawBetween(random, { min: -skewMs, max: skewMs }));
     if (skewMs > 0) struck('node.controllerClockSkewMaxMs');
-    const clock = kernel.clock(CONTROLLER);
-    connection = mortalClient(cluster.client({ clock }));
+    const clock = kernel.clock(name);
+    const life: Life = { name, connection: mortalClient(cluster.client({ clock })), isOver: false };
+    current = life;
     startController({
-      cluster: overheard(
-        connection.client,
-        ['createNodeNetwork', 'updateNodeNetworkSpec', 'updateNodeNetworkStatus', 'updateEniConfigStatus'],
-        fragile(lifeCount),
-      ),
-      ec2: overheard(
-        ec2.client({ name: `${CONTROLLER}-${lifeCount}`, clock }),
-        [
-          'createNetworkInterface',
-          'attachNetworkInterface',
-          'setDeleteOnTermination',
-          'assignPrivateIpAddresses',
-          'unassignPrivateIpAddresses',
-          'detachNetworkInterface',
-          'deleteNetworkInterface',
-        ],
-        fragile(lifeCount),
-      ),
+      cluster: overheard(life.connection.client, CLUSTER_WRITES, fragile(life)),
+      ec2: fencedEc2(overheard(ec2.client({ name, clock }), EC2_WRITES, fragile(life)), {
+        isHeld: () => !life.isOver,
+      }),
       clock,
       random: random.fork(`life-${lifeCount}`),
       log,
       settings,
     });
-    tell(`controller-${lifeCount} starts`);
+    tell(`${name} starts`);
   }
   const tick = (): void => {
     if (chance(random, dial.profile().node.controllerCrashesPerHour / TICKS_PER_HOUR)) {
       struck('node.controllerCrashesPerHour');
-      crash(lifeCount);
+      if (current !== undefined) crash(current);
     }
     world.timer(TICK_MS + drawBetween(random, { min: -400, max: 400 }), 'controller tick', tick);
   };

@@ -37,6 +37,7 @@ export function createFleet(deps: FleetDeps): Fleet {
   const clock = kernel.clock('world');
   const nodes = new Map<NodeName, SimNode>();
   const instances = new Map<NodeName, InstanceId>();
+  const zones = new Map<NodeName, Zone>();
 
   const launch = (zone: Zone): SimNode | undefined => {
     const subnetId = vpc.nodeSubnets.get(zone);
@@ -47,9 +48,10 @@ export function createFleet(deps: FleetDeps): Fleet {
     const name = `n${instances.size + 1}` as NodeName;
     const { instanceId } = launched.value;
     instances.set(name, instanceId);
+    zones.set(name, zone);
     choices.addNode(name, zone);
     cluster.admin.applyNode({ name, instanceId, zone });
-    const node = createSimNode({ ...deps, name, instanceId, zone });
+    const node = createSimNode({ ...deps, name, instanceId });
     nodes.set(name, node);
     node.powerOn();
     tell(`node ${name} (${instanceId}) joins in ${zone}`);
@@ -84,7 +86,9 @@ export function createFleet(deps: FleetDeps): Fleet {
       nodes.delete(node.name);
       ec2.admin.terminateInstance(node.instanceId);
       later(NODE_GONE_MS, 'node gone', () => cluster.admin.deleteNode(node.name));
-      later(REPLACEMENT_MS, 'node launched', () => relaunch({ launch, clock }, node.zone));
+      later(REPLACEMENT_MS, 'node launched', () =>
+        relaunch({ launch, clock }, zones.get(node.name) ?? ZONES[0]),
+      );
     },
   };
 }

@@ -14,7 +14,6 @@ import { startKubelet } from '../kubelet.ts';
 import { createSimAgent, type SimAgent } from './sim-agent.ts';
 import { type MortalClient, mortalClient } from './sim-client.ts';
 import { createSimRuntime, type PodRegister, type SimRuntime } from './sim-runtime.ts';
-import type { Zone } from './sim-vpc.ts';
 
 /** What all nodes share. */
 export interface NodeSurroundings {
@@ -33,13 +32,11 @@ export interface NodeSurroundings {
 export interface SimNodeDeps extends NodeSurroundings {
   readonly name: NodeName;
   readonly instanceId: InstanceId;
-  readonly zone: Zone;
 }
 
 export interface SimNode {
   readonly name: NodeName;
   readonly instanceId: InstanceId;
-  readonly zone: Zone;
   readonly agent: SimAgent;
   isOn(): boolean;
   /** Everything that runs is gone, the kernel's state too; the disk stays, as a rule. */
@@ -57,7 +54,7 @@ const BOOT_MS = { min: 100, max: 3_000 };
 
 /** A node without power: see `powerOn`. */
 export function createSimNode(deps: SimNodeDeps): SimNode {
-  const { name, instanceId, zone, kernel, cluster, dial, log } = deps;
+  const { name, instanceId, kernel, cluster, dial, log } = deps;
   const owner = `node/${name}`;
   const random = kernel.random.fork(owner);
   const host = createMemoryKernel();
@@ -93,7 +90,6 @@ export function createSimNode(deps: SimNodeDeps): SimNode {
   return {
     name,
     instanceId,
-    zone,
     agent,
     isOn: () => on !== undefined,
     powerOff,
@@ -173,8 +169,7 @@ function createLinks({ kernel, ec2, dial, name, instanceId }: SimNodeDeps, host:
   const unplug = (mac: string): void => {
     if (plugged.delete(mac)) host.unplugLink(mac);
   };
-  const subscription = ec2.onAttachment(({ eni, attachment, status }) => {
-    if (attachment.instanceId !== instanceId) return;
+  const subscription = ec2.onAttachmentAt(instanceId, ({ eni, status }) => {
     if (status === 'detached') unplug(eni.mac);
     if (status !== 'attached') return;
     const lateMs = drawBetween(random, { min: 0, max: dial.profile().node.linkLateMaxMs });
