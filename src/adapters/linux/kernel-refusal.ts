@@ -63,12 +63,25 @@ export function outcomeOf(run: () => unknown): Outcome<unknown, KernelFailure> {
   try {
     return done(run());
   } catch (error) {
-    if (error instanceof KernelRefusal) {
-      return failed({ step: error.step, errno: error.errno, message: error.message });
-    }
-    if (error instanceof NoAnswer) return unknown(error.message);
-    throw error;
+    return outcomeOfError(error);
   }
+}
+
+/** The same of what takes its time. */
+export async function laterOutcomeOf(run: () => Promise<unknown>): Promise<Outcome<unknown, KernelFailure>> {
+  try {
+    return done(await run());
+  } catch (error) {
+    return outcomeOfError(error);
+  }
+}
+
+function outcomeOfError(error: unknown): Outcome<unknown, KernelFailure> {
+  if (error instanceof KernelRefusal) {
+    return failed({ step: error.step, errno: error.errno, message: error.message });
+  }
+  if (error instanceof NoAnswer) return unknown(error.message);
+  throw error;
 }
 
 /** Runs `run`; answers undefined when the kernel refuses it with one of the named errors. */

@@ -18,9 +18,7 @@ const libcSetsockopt: Call<[number, number, number, Buffer, number]> = libc.func
 const libcGetsockopt: Call<[number, number, number, Buffer, Buffer]> = libc.func(
   'int getsockopt(int, int, int, _Out_ void *, _Inout_ void *)',
 );
-const libcSend: Call<[number, Buffer, number, number]> = libc.func(
-  'intptr_t send(int, const void *, size_t, int)',
-);
+const libcSend = libc.func('intptr_t send(int, const void *, size_t, int)');
 const libcSendto: Call<[number, Buffer, number, number, Buffer, number]> = libc.func(
   'intptr_t sendto(int, const void *, size_t, int, const void *, uint32_t)',
 );
@@ -92,7 +90,25 @@ export function setSocketOptionBytes(fd: number, level: number, option: number, 
 }
 
 export function sendAll(fd: number, bytes: Buffer, step: string): void {
-  const sent = checked(step, libcSend(fd, bytes, bytes.length, 0));
+  checkSent(step, checked(step, libcSend(fd, bytes, bytes.length, 0) as number), bytes);
+}
+
+/**
+ * The same on a thread of libuv's pool, for a message at which the kernel works long. The socket's namespace counts, not
+ * the thread's. Not to be called from inside another namespace: it may start the pool's threads.
+ */
+export function sendFromPool(fd: number, bytes: Buffer, step: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    libcSend.async(fd, bytes, bytes.length, 0, (error: unknown, sent: number) => {
+      // The errno stays on the pool's thread.
+      if (error !== null || sent < 0) reject(new KernelRefusal(step, 'EIO', 'the message could not be sent'));
+      else if (sent !== bytes.length) reject(new KernelRefusal(step, 'EMSGSIZE'));
+      else resolve();
+    });
+  });
+}
+
+function checkSent(step: string, sent: number, bytes: Buffer): void {
   if (sent !== bytes.length)
     throw new KernelRefusal(step, 'EMSGSIZE', `${sent} of ${bytes.length} bytes sent`);
 }

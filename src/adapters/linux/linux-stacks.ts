@@ -32,8 +32,8 @@ interface StackParts {
 }
 
 /**
- * Starts the Workers. Deleting a veth blocks its thread for 16 to 24 ms in the kernel, so deletions, and with them the
- * host's own upkeep, have a Worker to themselves: making a pod never waits for unmaking one. The third, for
+ * Starts the Workers. Deletions, and the host's own upkeep, have a Worker to themselves: making a pod never waits for
+ * unmaking one. The third, for
  * notifications, starts with the first `onChange`.
  */
 export function createLinuxStacks(): LinuxStacks {

@@ -8,6 +8,7 @@ import {
   openSocket,
   receive,
   sendAll,
+  sendFromPool,
   setSocketOption,
   setSocketOptionBytes,
   SOCK_RAW,
@@ -132,6 +133,17 @@ function exchange(socket: NetlinkSocket, messages: readonly NetlinkMessage[]): r
     }
   }
   return results;
+}
+
+/** One message, on a thread of the pool; the kernel's refusal rejects. The socket must be for this message alone. */
+export async function requestFromPool(socket: NetlinkSocket, message: NetlinkMessage): Promise<void> {
+  const sequence = takeSequences(socket, 1);
+  await sendFromPool(socket.fd, encode(message, sequence), message.step);
+  // The kernel has done all by the time that send returns: its acknowledgement is there.
+  for (const answer of receiveAnswers(socket, message.step)) {
+    const refusal = answer.sequence === sequence ? refusalIn(answer, message.step) : undefined;
+    if (refusal !== undefined) throw refusal;
+  }
 }
 
 /** All objects that a dump request (NLM_F_DUMP) lists: their bodies. */

@@ -1,4 +1,4 @@
-// The Worker that does a NetworkStack's work: one request at a time, synchronously, in the namespaces it names.
+// The Worker that does a NetworkStack's work in the namespaces it names: one request at a time, synchronously, but for what the kernel takes long to do.
 
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../domain/result.ts';
@@ -7,9 +7,10 @@ import { cleanAwsCni, reportAwsCni } from './aws-cni-leftovers.ts';
 import { describeNetwork } from './describe-network.ts';
 import { closeHostNamespace, type HostNamespace, openHostNamespace } from './host-namespace.ts';
 import { inspectPod, listPodLinks } from './inspect-pod.ts';
-import { outcomeOf } from './kernel-refusal.ts';
+import { laterOutcomeOf, outcomeOf } from './kernel-refusal.ts';
 import { listLinks } from './link.ts';
-import { unwirePod, wirePod } from './wire-pod.ts';
+import { unwirePod } from './unwire-pod.ts';
+import { wirePod } from './wire-pod.ts';
 import type { StackAddress, StackRequest, WorkerReply } from './worker-messages.ts';
 
 /** Stack id -> its host namespace, once something was asked of it. */
@@ -29,7 +30,9 @@ function closeStack(stackId: number): void {
   hosts.delete(stackId);
 }
 
-function perform(request: StackRequest): unknown {
+type Removal = Extract<StackRequest, { readonly operation: 'unwirePod' }>;
+
+function perform(request: Exclude<StackRequest, Removal>): unknown {
   switch (request.operation) {
     case 'listLinks':
       return listLinks(hostOf(request.stack).netlink).map(({ index, name, mac, up, mtu }) => ({
@@ -43,9 +46,6 @@ function perform(request: StackRequest): unknown {
       return applyHost(hostOf(request.stack), request.input);
     case 'wirePod':
       wirePod(hostOf(request.stack), request.input);
-      return null;
-    case 'unwirePod':
-      unwirePod(hostOf(request.stack), request.input);
       return null;
     case 'inspectPod':
       return inspectPod(hostOf(request.stack), request.input);
@@ -65,7 +65,20 @@ function perform(request: StackRequest): unknown {
 
 assert(parentPort !== null, 'stack-worker.ts runs in a Worker');
 const port = parentPort;
+async function remove({ requestId, stack, input }: Removal): Promise<void> {
+  const outcome = await laterOutcomeOf(async () => {
+    await unwirePod(hostOf(stack), input);
+    return null;
+  });
+  const reply: WorkerReply = { requestId, outcome };
+  port.postMessage(reply);
+}
+
 port.on('message', (request: StackRequest) => {
+  if (request.operation === 'unwirePod') {
+    void remove(request);
+    return;
+  }
   const reply: WorkerReply = { requestId: request.requestId, outcome: outcomeOf(() => perform(request)) };
   port.postMessage(reply);
 });

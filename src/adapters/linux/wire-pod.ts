@@ -1,4 +1,4 @@
-// Making and unmaking a pod's wiring (datapath.md, "Pod side").
+// Making a pod's wiring (datapath.md, "Pod side").
 
 import { existsSync } from 'node:fs';
 import { familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
@@ -14,16 +14,7 @@ import { replacePermanentNeighbour } from './neighbour.ts';
 import type { NetlinkMessage } from './netlink-message.ts';
 import { closeNetlink, openRouteSocket, request } from './netlink-socket.ts';
 import { podGateway } from './pod-gateway.ts';
-import {
-  defaultRoute,
-  deleteRoute,
-  hostRoute,
-  type ListedRoute,
-  listRoutes,
-  MAIN_TABLE,
-  replaceRoute,
-  RTN_UNICAST,
-} from './route.ts';
+import { defaultRoute, hostRoute, type ListedRoute, MAIN_TABLE, replaceRoute, RTN_UNICAST } from './route.ts';
 import { writeSysctl } from './sysctl.ts';
 
 /** Not a limit for wiring: a link that takes longer will be up a little later. */
@@ -94,13 +85,16 @@ function deleteIfThere(host: HostNamespace, link: Link): void {
 
 /** Deletes the veth of this name; false when there is no link of this name. Refuses links that are no veth. */
 function removeVeth(host: HostNamespace, name: string): boolean {
+  const link = podVeth(host, name);
+  if (link !== undefined) deleteIfThere(host, link);
+  return link !== undefined;
+}
+
+/** The veth of this name; undefined when there is no link of this name. Refuses links that are no veth. */
+export function podVeth(host: HostNamespace, name: string): Link | undefined {
   const link = unless(['ENODEV'], () => getLink(host.netlink, name));
-  if (link === undefined) return false;
-  if (link.kind !== 'veth') {
-    throw new KernelRefusal(`ip link del ${name}`, 'EPERM', `${name} is not a veth: it is not a pod's link`);
-  }
-  deleteIfThere(host, link);
-  return true;
+  if (link === undefined || link.kind === 'veth') return link;
+  throw new KernelRefusal(`ip link del ${name}`, 'EPERM', `${name} is not a veth: it is not a pod's link`);
 }
 
 function wirePodSide(pod: PodDatapath, namespace: Namespace): void {
@@ -181,26 +175,3 @@ function quietIpv6(link: string, families: ReadonlySet<IpFamily>): void {
 
 /** An IPv6 blackhole is listed as if it led to lo, so its type tells, not its link. */
 export const isOrphan = (route: ListedRoute): boolean => route.type !== RTN_UNICAST || route.linkIndex === 0;
-
-/** Deletes the pod's link and its routes, as far as they are there. Routes by now another pod's stay. */
-export function unwirePod(
-  host: HostNamespace,
-  pod: { readonly hostLink: string; readonly addresses: readonly Ip[] },
-): void {
-  if (isLinkName(pod.hostLink)) removeVeth(host, pod.hostLink);
-  removeOrphanRoutes(host, pod.addresses);
-}
-
-/** Routes in table PODS that lead to no link: the kernel drops a route with its link, but blackholes have none. */
-function removeOrphanRoutes(host: HostNamespace, addresses: readonly Ip[]): void {
-  const destinations = new Set(
-    addresses.map((ip) => hostRoute(ip, { linkIndex: 0, table: PODS_TABLE }).destination),
-  );
-  for (const family of [4, 6] as const) {
-    if (!addresses.some((ip) => familyOf(ip) === family)) continue;
-    for (const route of listRoutes(host.netlink, family, { table: PODS_TABLE, protocol: ROUTE_PROTOCOL })) {
-      if (!isOrphan(route) || !destinations.has(route.destination)) continue;
-      unless(['ESRCH'], () => request(host.netlink, [deleteRoute(route, 'none')]));
-    }
-  }
-}
