@@ -1,155 +1,183 @@
 // How long CNI ADD and DEL take from exec to exit: eniwhere-cni with its agent, against ptp with host-local, in the same run.
-// `node bench/cni-add.ts`, as root; wants containernetworking-plugins in /usr/lib/cni.
+// `node bench/cni-add.ts [--peer PLUGIN --peer-conf FILE]`, as root; wants containernetworking-plugins in /usr/lib/cni.
+// A peer is any CNI plugin by path; the file is its network configuration.
 
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { PLUGIN, type PluginRun, runPlugin } from './support/cni-node.ts';
+import { startHelper } from './support/helper-process.ts';
+import { inOwnNamespaces, makePodNamespaces, removePodNamespaces } from './support/pod-namespaces.ts';
 
+/** Pods that are there already. */
+const EXISTING = [0, 240];
+/** One at a time. */
 const RUN_COUNT = 100;
-const WARM_UP_COUNT = 10;
-const PEER = '/usr/lib/cni/ptp';
-/** Set for the child that has a network namespace of its own: that is the node. */
-const IN_NAMESPACE = 'ENIWHERE_BENCH_NAMESPACE';
-/** What is asked of ADD, milliseconds. */
-const ADD_MEDIAN_TARGET_MS = 15;
+const PARALLEL = 10;
+/** Of PARALLEL pods each. */
+const ROUND_COUNT = 10;
+const WARM_UP_COUNT = 5;
+const PTP = '/usr/lib/cni/ptp';
+/** What is asked of the medians with 240 pods, one at a time: this share of ptp's. */
+const SHARE_MAX = 0.5;
+
+const { values } = parseArgs({ options: { peer: { type: 'string' }, 'peer-conf': { type: 'string' } } });
 
 interface Contender {
   readonly name: string;
-  add(n: number, netnsPath: string): Promise<PluginRun>;
-  del(n: number, netnsPath: string): Promise<PluginRun>;
-  readonly addMs: number[];
-  readonly delMs: number[];
+  call(command: 'ADD' | 'DEL', id: string, netnsPath: string): Promise<PluginRun>;
+  /** Namespaces of the pods that stay, and of those that come and go. */
+  readonly existing: readonly string[];
+  readonly passing: readonly string[];
 }
 
-function check(what: string, run: PluginRun): PluginRun {
-  if (run.exitCode === 0) return run;
-  throw new Error(`${what} ended with ${run.exitCode}: ${run.stdout}${run.stderr}`);
+type Times = Record<'ADD' | 'DEL', number[]>;
+
+async function check(
+  contender: Contender,
+  command: 'ADD' | 'DEL',
+  id: string,
+  netnsPath: string,
+): Promise<number> {
+  const run = await contender.call(command, id, netnsPath);
+  if (run.exitCode === 0) return run.tookMs;
+  throw new Error(`${contender.name} ${command} ended with ${run.exitCode}: ${run.stdout}${run.stderr}`);
 }
 
 function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** In turns, so that what else the machine does hits all alike. Times of each contender, in their order. */
+async function measure(
+  contenders: readonly Contender[],
+  atOnce: number,
+  rounds: number,
+): Promise<readonly Times[]> {
+  const times = contenders.map((): Times => ({ ADD: [], DEL: [] }));
+  for (let round = -WARM_UP_COUNT; round < rounds; round++) {
+    for (const [index, contender] of contenders.entries()) {
+      const pods = contender.passing.slice(0, atOnce);
+      for (const command of ['ADD', 'DEL'] as const) {
+        const took = await Promise.all(
+          pods.map((path, n) => check(contender, command, `passing-${round + WARM_UP_COUNT}-${n}`, path)),
+        );
+        if (round >= 0) times[index]?.[command].push(...took);
+      }
+    }
+  }
+  return times;
 }
 
 /** The same machine does nothing but start a process: what every figure contains, and how noisy the machine is. */
-function startUpMs(): readonly number[] {
-  return Array.from({ length: RUN_COUNT }, () => {
+function startUpMs(): number {
+  const times = Array.from({ length: RUN_COUNT }, () => {
     const startedAt = process.hrtime.bigint();
     execFileSync('/bin/true');
     return Number(process.hrtime.bigint() - startedAt) / 1e6;
   });
+  return percentile(times, 0.5);
 }
 
-async function measure(contenders: readonly Contender[], netnsPath: string): Promise<void> {
-  for (let n = 0; n < RUN_COUNT + WARM_UP_COUNT; n++) {
-    // In turns, so that what else the machine does hits both alike.
-    for (const contender of contenders) {
-      const added = check(`${contender.name} ADD`, await contender.add(n, netnsPath));
-      const deleted = check(`${contender.name} DEL`, await contender.del(n, netnsPath));
-      if (n < WARM_UP_COUNT) continue;
-      contender.addMs.push(added.tookMs);
-      contender.delMs.push(deleted.tookMs);
-    }
-  }
-}
+const cell = (value: number): string => value.toFixed(1).padStart(8);
 
-function report(eniwhere: Contender, peer: Contender): void {
-  const line = (name: string, values: readonly number[]): string =>
-    `${name.padEnd(22)} ${percentile(values, 0.5).toFixed(1).padStart(8)} ${percentile(values, 0.99).toFixed(1).padStart(8)}`;
+/** Prints a table; answers our medians' shares of the first peer's. */
+function report(title: string, contenders: readonly Contender[], times: readonly Times[]): Times {
+  console.log(`${title}, n = ${times[0]?.ADD.length}`);
   console.log(
-    `${'ms, exec to exit'.padEnd(22)} ${'median'.padStart(8)} ${'p99'.padStart(8)}   n = ${RUN_COUNT}`,
+    `  ${''.padEnd(20)} ${['ADD ms', 'p99', 'DEL ms', 'p99'].map((head) => head.padStart(8)).join('')}`,
   );
-  for (const { name, addMs, delMs } of [eniwhere, peer]) {
-    console.log(line(`${name} ADD`, addMs));
-    console.log(line(`${name} DEL`, delMs));
+  const shares: Times = { ADD: [], DEL: [] };
+  for (const [index, { name }] of contenders.entries()) {
+    const cells = (['ADD', 'DEL'] as const).flatMap((command) => {
+      const own = times[index]?.[command] ?? [];
+      shares[command].push(percentile(times[0]?.[command] ?? [], 0.5) / percentile(own, 0.5));
+      return [percentile(own, 0.5), percentile(own, 0.99)];
+    });
+    const ratio =
+      index === 0
+        ? ''
+        : `   ours is ${shares.ADD[index]?.toFixed(2)} and ${shares.DEL[index]?.toFixed(2)} of it`;
+    console.log(`  ${name.padEnd(20)} ${cells.map(cell).join('')}${ratio}`);
   }
-  console.log(line('/bin/true', startUpMs()));
-  const ratio = (ours: readonly number[], theirs: readonly number[]): string =>
-    (percentile(theirs, 0.5) / percentile(ours, 0.5)).toFixed(2);
-  console.log(
-    `ptp+host-local / eniwhere, medians: ADD ${ratio(eniwhere.addMs, peer.addMs)}, DEL ${ratio(eniwhere.delMs, peer.delMs)}`,
-  );
-  const medianMs = percentile(eniwhere.addMs, 0.5);
-  const verdict = medianMs < ADD_MEDIAN_TARGET_MS ? 'met' : 'MISSED (is the machine busy? see /bin/true)';
-  console.log(`target: ADD median below ${ADD_MEDIAN_TARGET_MS} ms: ${verdict}`);
+  return shares;
 }
 
-/** A process that says a line when it is ready, and ends when its stdin does. */
-async function startHelper(
-  program: string,
-  values: readonly string[],
-): Promise<{ readonly pid: number | undefined; readonly line: string; end(): Promise<void> }> {
-  const helper = spawn(program, values, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const ended = once(helper, 'exit');
-  const first = await Promise.race([once(helper.stdout, 'data'), ended.then(() => undefined)]);
-  if (first === undefined) throw new Error(`${program} ${values.join(' ')} ended with ${helper.exitCode}`);
-  return {
-    pid: helper.pid,
-    line: String(first[0]).trim(),
-    end: async () => {
-      helper.stdin.end();
-      await ended;
-    },
-  };
-}
-
-function contender(
-  name: string,
-  call: (command: string, n: number, netnsPath: string) => Promise<PluginRun>,
-): Contender {
-  return {
+function contendersIn(directory: string, agentSocket: string): readonly Contender[] {
+  const most = Math.max(...EXISTING);
+  const contender = (name: string, program: string, conf: Readonly<Record<string, unknown>>): Contender => ({
     name,
-    add: (n, netnsPath) => call('ADD', n, netnsPath),
-    del: (n, netnsPath) => call('DEL', n, netnsPath),
-    addMs: [],
-    delMs: [],
-  };
+    call: (command, id, netnsPath) =>
+      runPlugin(program, agentSocket, { command, containerId: id, pod: id, netnsPath, conf }),
+    existing: makePodNamespaces(directory, `${name}-existing`, most),
+    passing: makePodNamespaces(directory, `${name}-passing`, PARALLEL),
+  });
+  const dataDir = join(directory, 'ipam');
+  const ipam = { type: 'host-local', ranges: [[{ subnet: '10.22.0.0/16' }]], dataDir };
+  const { peer, 'peer-conf': conf } = values;
+  return [
+    contender('eniwhere-cni', PLUGIN, {}),
+    contender('ptp+host-local', PTP, { type: 'ptp', ipam }),
+    ...(peer === undefined
+      ? []
+      : [contender(basename(peer), peer, conf === undefined ? {} : JSON.parse(readFileSync(conf, 'utf8')))]),
+  ];
 }
 
 async function bench(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'eniwhere-bench-'));
-  const pod = await startHelper('unshare', ['--net', 'sh', '-c', 'echo ready; exec cat >/dev/null']);
   const server = join(import.meta.dirname, 'support/cni-node-process.ts');
   const agent = await startHelper(process.execPath, [server, directory]);
-  const dataDir = join(directory, 'ipam');
-  const ipam = { type: 'host-local', ranges: [[{ subnet: '10.22.0.0/16' }]], dataDir };
-  const eniwhere = contender('eniwhere-cni', (command, n, netnsPath) =>
-    runPlugin(PLUGIN, agent.line, { command, containerId: `e${n}`, pod: `p${n}`, netnsPath }),
-  );
-  const conf = { type: 'ptp', ipam };
-  const peer = contender('ptp+host-local', (command, n, netnsPath) =>
-    runPlugin(PEER, '', { command, containerId: `t${n}`, pod: `p${n}`, netnsPath, conf }),
-  );
+  const contenders = contendersIn(directory, agent.line);
+  const medians: number[] = [];
   try {
-    await measure([eniwhere, peer], `/proc/${pod.pid}/ns/net`);
-    report(eniwhere, peer);
+    let existing = 0;
+    for (const count of EXISTING) {
+      for (const contender of contenders) {
+        for (let n = existing; n < count; n++) {
+          await check(contender, 'ADD', `existing-${n}`, contender.existing[n] ?? '');
+        }
+      }
+      existing = count;
+      const single = await measure(contenders, 1, RUN_COUNT);
+      const shares = report(`${count} pods, one at a time`, contenders, single);
+      medians.push(percentile(single[0]?.ADD ?? [], 0.5));
+      const many = await measure(contenders, PARALLEL, ROUND_COUNT);
+      report(`${count} pods, ${PARALLEL} at once`, contenders, many);
+      if (count > 0) judge(shares, medians);
+    }
   } finally {
     await agent.end();
-    await pod.end();
+    removePodNamespaces(contenders.flatMap(({ existing, passing }) => [...existing, ...passing]));
     await rm(directory, { recursive: true });
   }
 }
 
+function judge({ ADD, DEL }: Times, medians: readonly number[]): void {
+  const verdict = (share = Number.NaN): string =>
+    `${share.toFixed(2)} ${share <= SHARE_MAX ? 'met' : 'MISSED'}`;
+  const growth = (medians.at(-1) ?? Number.NaN) / (medians[0] ?? Number.NaN);
+  console.log(`aim: at most ${SHARE_MAX} of ptp: ADD ${verdict(ADD[1])}, DEL ${verdict(DEL[1])}`);
+  console.log(
+    `aim: no growth: ADD with ${EXISTING.at(-1)} pods takes ${growth.toFixed(2)} of what it takes with none`,
+  );
+  console.log(`/bin/true takes ${startUpMs().toFixed(1)} ms: more than 1 means a busy machine`);
+}
+
 function missing(): string | undefined {
   if (!existsSync(PLUGIN)) return `${PLUGIN} is missing: npm run build:cni`;
-  if (!existsSync(PEER)) return `${PEER} is missing: apt-get install containernetworking-plugins`;
+  if (!existsSync(PTP)) return `${PTP} is missing: apt-get install containernetworking-plugins`;
   return process.getuid?.() === 0 ? undefined : 'network namespaces need root, or unshare -Urnm';
 }
 
 const why = missing();
-if (why !== undefined) {
+if (why === undefined) {
+  await inOwnNamespaces(import.meta.filename, bench);
+} else {
   console.error(`bench/cni-add: ${why}`);
   process.exitCode = 2;
-} else if (process.env[IN_NAMESPACE] === undefined) {
-  const child = spawnSync('unshare', ['--net', process.execPath, import.meta.filename], {
-    stdio: 'inherit',
-    env: { ...process.env, [IN_NAMESPACE]: '1' },
-  });
-  process.exitCode = child.status ?? 1;
-} else {
-  await bench();
 }

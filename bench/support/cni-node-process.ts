@@ -4,13 +4,16 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { startCniNode } from './cni-node.ts';
 
-const ADDRESS_COUNT = 20;
+const ADDRESS_COUNT = 280;
 
 const node = await startCniNode({
   netnsPath: '/proc/self/ns/net',
   run: (program, ...values) => execFileSync(program, values, { encoding: 'utf8' }),
   directory: process.argv[2] ?? '.',
-  addresses: Array.from({ length: ADDRESS_COUNT }, (_, n) => `10.1.0.${n + 4}`),
+  addresses: Array.from(
+    { length: ADDRESS_COUNT },
+    (_, n) => `10.1.${1 + Math.floor(n / 200)}.${1 + (n % 200)}`,
+  ),
   cooldownMs: 0,
   addWaitMs: 1000,
 });

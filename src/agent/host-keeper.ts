@@ -15,6 +15,8 @@ const RESYNC_MS = 30_000;
 const RETRY_MS = 1000;
 /** A new link is renamed and changed several times in a row; one look after that is enough, milliseconds. */
 const SETTLE_MS = 50;
+/** While pods come and go, each of which changes links and routes: one look in this time, milliseconds. Well within a second. */
+const BUSY_SETTLE_MS = 300;
 /** Lines of what was repaired that go into one log message. */
 const LOGGED_CHANGE_COUNT_MAX = 20;
 
@@ -26,13 +28,19 @@ export interface HostKeeper extends Worker {
 /** `onRouted` is called whenever more, or other, addresses are routed than before. */
 export function createHostKeeper(context: AgentContext, onRouted: () => void): HostKeeper {
   const { clock, log, stack } = context;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const worker = createWorker({
     clock,
     log,
     label: 'host datapath',
-    run: () => keepHost(context, onRouted),
+    run: () => {
+      lookedAt = clock.now();
+      return keepHost(context, onRouted);
+    },
   });
-  const subscription = stack.onChange(() => worker.wakeWithin(SETTLE_MS));
+  const subscription = stack.onChange(() => {
+    worker.wakeWithin(clock.now() - lookedAt < BUSY_SETTLE_MS ? BUSY_SETTLE_MS : SETTLE_MS);
+  });
   return {
     ...worker,
     onPods: () => {

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startHelper } from '../../bench/support/helper-process.ts';
 import { NODE_NETWORKS } from '../../src/adapters/kubernetes/testing-api-server.ts';
 import { writeNodeNetworkSpec } from '../../src/protocol/crd/node-network.ts';
 import { eventually } from './support/eventually.ts';
@@ -81,6 +82,19 @@ async function measure(main: string, flags: readonly string[]): Promise<void> {
   }
 }
 
+/** The same measures of the least that the agent's runtime takes. */
+async function measureBare(): Promise<void> {
+  const bare = await startHelper(process.execPath, [join(import.meta.dirname, 'bare-runtime-process.ts')]);
+  await sleep(SETTLE_MS);
+  const before = cpuSeconds(bare.pid);
+  await sleep(IDLE_SECONDS * 1000);
+  const idle = ((cpuSeconds(bare.pid) - before) / IDLE_SECONDS) * 100;
+  console.log(`  resident ${residentMb(bare.pid).toFixed(0)} MB; idle ${idle.toFixed(2)} % of a core`);
+  await bare.end();
+}
+
+console.log('Node.js, FFI and two Workers, without an agent');
+await measureBare();
 execFileSync(process.execPath, [join(TOP, 'scripts/build-agent.ts')], {
   stdio: ['ignore', 'ignore', 'inherit'],
 });

@@ -12,6 +12,7 @@ import {
   setSocketOption,
   setSocketOptionBytes,
   SOCK_RAW,
+  waitOneMillisecond,
 } from './libc.ts';
 import {
   attributesOf,
@@ -44,8 +45,8 @@ const ANSWER_TIMEOUT_SECONDS = 5;
 /** More acknowledgements at once could overrun the socket's receive buffer. */
 const BATCH_MESSAGE_MAX = 64;
 const RECEIVE_BUFFER_BYTES = 65_536;
-/** A dump is repeated when the kernel says that the data changed under it. */
-const DUMP_TRY_MAX = 5;
+/** A dump is repeated when the kernel says that the data changed under it: with hundreds of links, and pods that come and go, often. */
+const DUMP_TRY_MAX = 50;
 const SEQUENCE_END = 2 ** 32;
 
 export interface NetlinkSocket {
@@ -151,6 +152,7 @@ export function dump(socket: NetlinkSocket, message: NetlinkMessage): readonly B
   for (let attempt = 1; attempt <= DUMP_TRY_MAX; attempt++) {
     const bodies = dumpOnce(socket, message);
     if (bodies !== 'interrupted') return bodies;
+    waitOneMillisecond();
   }
   throw new KernelRefusal(message.step, 'EINTR', `changed under ${DUMP_TRY_MAX} dumps in a row`);
 }
