@@ -36,19 +36,19 @@ export async function unwirePod(
  */
 async function removeLink(host: HostNamespace, link: Link): Promise<void> {
   const release = await deletions.take();
-  let ended: { readonly refusal: unknown } | undefined;
+  const deletion: { isOver: boolean; refusal?: unknown } = { isOver: false };
   const socket = insideNamespace(host.namespace, openRouteSocket);
   void requestFromPool(socket, deleteLink(link.index, link.name))
-    .then(
-      () => (ended = { refusal: undefined }),
-      (refusal: unknown) => (ended = { refusal }),
-    )
+    .catch((refusal: unknown) => {
+      deletion.refusal = refusal;
+    })
     .finally(() => {
+      deletion.isOver = true;
       closeNetlink(socket);
       release();
     });
-  while (ended === undefined && isThere(host, link)) await sleep(LOOK_MS);
-  const refusal = ended?.refusal;
+  while (!deletion.isOver && isThere(host, link)) await sleep(LOOK_MS);
+  const { refusal } = deletion;
   if (refusal === undefined || (refusal instanceof KernelRefusal && refusal.errno === 'ENODEV')) return;
   throw refusal;
 }
