@@ -20,6 +20,10 @@ export function openHostNamespace(netnsPath: string): HostNamespace {
   }
 }
 
+/** One more rtnetlink socket inside it. To be closed by `closeNetlink`. */
+export const openHostSocket = ({ namespace }: HostNamespace): NetlinkSocket =>
+  insideNamespace(namespace, openRouteSocket);
+
 export function closeHostNamespace(host: HostNamespace): void {
   closeNetlink(host.netlink);
   closeNamespace(host.namespace);

@@ -3,11 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { familyOf, type Ip } from '../../domain/address/ip.ts';
 import { PODS_TABLE, ROUTE_PROTOCOL } from '../../domain/datapath/host-datapath.ts';
-import type { HostNamespace } from './host-namespace.ts';
+import { type HostNamespace, openHostSocket } from './host-namespace.ts';
 import { KernelRefusal, unless } from './kernel-refusal.ts';
 import { deleteLink, getLink, isLinkName, type Link } from './link.ts';
-import { insideNamespace } from './namespace.ts';
-import { closeNetlink, openRouteSocket, request, requestFromPool } from './netlink-socket.ts';
+import { closeNetlink, request, requestFromPool } from './netlink-socket.ts';
 import { deleteRoute, hostRoute, listRoutes } from './route.ts';
 import { createSlots } from './slots.ts';
 import { isOrphan, podVeth } from './wire-pod.ts';
@@ -37,7 +36,7 @@ export async function unwirePod(
 async function removeLink(host: HostNamespace, link: Link): Promise<void> {
   const release = await deletions.take();
   const deletion: { isOver: boolean; refusal?: unknown } = { isOver: false };
-  const socket = insideNamespace(host.namespace, openRouteSocket);
+  const socket = openHostSocket(host);
   void requestFromPool(socket, deleteLink(link.index, link.name))
     .catch((refusal: unknown) => {
       deletion.refusal = refusal;

@@ -45,7 +45,7 @@ export async function fuzzSocket(directory: string, first: number, count: number
     // Whom a caller hung up on works on; a runtime asks for one pod at a time.
     await watched.settled();
     if (seed % LOOK_EVERY !== 0) continue;
-    const wrong = await lookAt(path, agent, watched.holders());
+    const wrong = await lookAt(path, agent, watched);
     if (wrong !== undefined) faults.push({ seed, what: wrong });
   }
   await watched.settled();
@@ -108,11 +108,13 @@ function watchHandler(agent: Agent): WatchedHandler {
 }
 
 /** What is wrong with an agent that nobody is talking to. */
-async function lookAt(path: string, agent: Agent, holders: ReadonlySet<string>): Promise<string | undefined> {
+async function lookAt(path: string, agent: Agent, watched: WatchedHandler): Promise<string | undefined> {
   const answer = await exchange(path, post('{"command":"STATUS"}'), 'Wait');
   if (!answer.startsWith('HTTP/1.1 200')) return `STATUS is not answered any more: ${answer}`;
+  // A request whose caller hung up at once may have been read only now, before this one.
+  await watched.settled();
   const held = agent.describe().allocations.map((one): string => sandboxId(one.sandbox));
-  const given = [...holders].sort().join();
+  const given = [...watched.holders()].sort().join();
   return held.sort().join() === given
     ? undefined
     : `the agent holds ${held.join()}, and has answered ${given}`;
