@@ -153,7 +153,8 @@ test('agents write the status of their own node alone, controllers make NodeNetw
     ['agent', 'watch', 'nodenetworks.eniwhere.io', 'yes'],
     ['agent', 'patch', 'nodenetworks.eniwhere.io', 'no'],
     ['agent', 'get', 'nodes', 'no'],
-    ['agent', 'list', 'pods', 'no'],
+    ['agent', 'list', 'pods', 'yes'],
+    ['agent', 'patch', 'pods', 'no'],
     ['agent', 'get', 'secrets', 'no'],
   ];
   for (const [who, verb, what, may] of rights)

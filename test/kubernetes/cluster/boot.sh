@@ -13,6 +13,8 @@ mount --bind "$disk/var-lib" /var/lib
 mount --bind "$disk/var-log" /var/log
 mount -t tmpfs tmpfs /run
 mkdir -p /opt/cni/bin /etc/cni/net.d /run/netns /run/lock
+# As EKS' images have them.
+cp /usr/lib/cni/* /opt/cni/bin/
 # Mounts that a container's runtime makes there must reach the containers.
 mount --make-rshared /
 

@@ -73,7 +73,7 @@ export async function makeCloud(prefix: string): Promise<Cloud> {
     launch: async (name, letter) => {
       const instance = must(
         ec2.admin.launchInstance({
-          instanceType: 'm5.large',
+          instanceType: 'm5.xlarge',
           subnetId: subnetOf(letter, 'nodes'),
           securityGroupIds: [NODES_GROUP],
         }),

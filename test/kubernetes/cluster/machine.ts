@@ -123,6 +123,9 @@ async function startPrograms(machine: Machine, options: MachineOptions, place: P
     `--node-ip=${options.instance.primaryAddress}`,
     `--node-labels=topology.kubernetes.io/zone=${options.instance.zone},node.kubernetes.io/instance-type=${options.instance.instanceType}`,
   ]);
+  const registered = eventually(`${name} is registered`, READY_MS, () =>
+    plane.kubectl('get', 'node', name).catch(() => undefined),
+  );
   start('kube-proxy', [
     programPath('kube-proxy'),
     `--kubeconfig=${plane.kubeconfigOf('system:kube-proxy')}`,
@@ -130,6 +133,7 @@ async function startPrograms(machine: Machine, options: MachineOptions, place: P
     '--proxy-mode=nftables',
     '--conntrack-max-per-core=0',
   ]);
+  await registered;
 }
 
 /** https://github.com/containerd/containerd/blob/main/docs/cri/config.md */
