@@ -34,6 +34,8 @@ export const webDeployment = (
         metadata: { labels: { app: name } },
         spec: {
           terminationGracePeriodSeconds: 1,
+          // There is no name service.
+          dnsPolicy: 'Default',
           topologySpreadConstraints: [
             {
               maxSkew: 1,
