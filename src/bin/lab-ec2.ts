@@ -46,6 +46,7 @@ export async function serveLabEc2(request: Ec2ServerRequest): Promise<Ec2ServerA
       ec2: sim.client({ name: 'http' }),
       truth: sim.truth,
       lab: sim,
+      denies: sim.admin.isDenied,
       host: request.host,
       port: request.port,
     });

@@ -70,6 +70,7 @@ export async function createWireWorld({
   const server = await serveEc2Http({
     ec2: through(sim.client({ name: 'wire' })),
     truth: sim.truth,
+    denies: sim.admin.isDenied,
     ...(itemsPerPageMax === undefined ? {} : { itemsPerPageMax }),
   });
   return {

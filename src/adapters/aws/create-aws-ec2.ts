@@ -41,7 +41,8 @@ export function createAwsEc2(options: AwsEc2Options): Ec2 {
   return { ...createAwsEc2Reader(client), ...createAwsEc2Writer(client) };
 }
 
-function clientConfig(options: AwsEc2Options): EC2ClientConfig {
+/** What every client of the SDK here is made with. */
+export function clientConfig(options: AwsEc2Options): EC2ClientConfig {
   const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   const agent = {
     keepAlive: true,

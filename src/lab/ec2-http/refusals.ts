@@ -24,3 +24,15 @@ export const unknownAction = (action: string): Refusal =>
 
 export const badToken = (): Refusal =>
   refuse('InvalidPaginationToken', 'The specified pagination token is not valid or is expired.');
+
+export const DRY_RUN_CODE = 'DryRunOperation';
+
+/** A dry run always ends in a refusal: that it would have worked, or that it is not allowed. */
+export const dryRun = (action: string, isDenied: boolean): Refusal =>
+  isDenied
+    ? failed({
+        kind: 'unauthorized',
+        code: 'UnauthorizedOperation',
+        message: `You are not authorized to perform this operation: ec2:${action}.`,
+      })
+    : refuse(DRY_RUN_CODE, 'Request would have succeeded, but DryRun flag is set.');

@@ -11,7 +11,7 @@ import { describeActions } from './describe-actions.ts';
 import { parseForm } from './form.ts';
 import { createLabDesk, type LabDesk } from './lab-desk.ts';
 import { createPages } from './pages.ts';
-import { badParameter, unknownAction, unknownParameter } from './refusals.ts';
+import { badParameter, DRY_RUN_CODE, dryRun, unknownAction, unknownParameter } from './refusals.ts';
 import { writeActions } from './write-actions.ts';
 import { errorXml, responseXml, type XmlFields } from './xml.ts';
 
@@ -21,6 +21,8 @@ export interface Ec2HttpOptions {
   readonly truth: Ec2Truth;
   /** Also serves the lab's own channel (lab-messages.ts), by which anybody who reaches the port can change everything. */
   readonly lab?: Pick<SimEc2, 'admin' | 'truth' | 'onChange'>;
+  /** Actions whose permission is taken away, for dry runs; none when absent. */
+  readonly denies?: (action: string) => boolean;
   /** 127.0.0.1 when absent. Signatures are not checked, so keep it from strangers. */
   readonly host?: string;
   /** Any free one when absent or 0. */
@@ -41,7 +43,7 @@ const BODY_BYTES_MAX = 1_000_000;
 const ITEMS_PER_PAGE_MAX = 1000;
 
 /** Parameters of every request. */
-const COMMON_PARAMETERS = new Set(['Action', 'Version']);
+const COMMON_PARAMETERS = new Set(['Action', 'DryRun', 'Version']);
 
 const ACTIONS: ReadonlyMap<string, Action> = new Map(Object.entries({ ...describeActions, ...writeActions }));
 
@@ -50,6 +52,8 @@ const HTTP_STATUS: Readonly<Partial<Record<Ec2Failure['kind'], number>>> = {
   unauthorized: 403,
   'server-error': 500,
 };
+/** Of the refusal that a dry run ends in when it would have worked. */
+const DRY_RUN_STATUS = 412;
 
 /** Resolves once the port listens. Rejects when it cannot, with Node's error. */
 export async function serveEc2Http(options: Ec2HttpOptions): Promise<Ec2HttpServer> {
@@ -59,12 +63,13 @@ export async function serveEc2Http(options: Ec2HttpOptions): Promise<Ec2HttpServ
     pages: createPages(options.itemsPerPageMax ?? ITEMS_PER_PAGE_MAX),
   };
   const desk = options.lab === undefined ? undefined : createLabDesk(options.lab);
+  const denies = options.denies ?? (() => false);
   let requestCount = 0;
   const server = createServer((request, response) => {
     requestCount += 1;
     // Told apart in logs, and the same in every run.
     const requestId = `00000000-0000-4000-8000-${requestCount.toString(16).padStart(12, '0')}`;
-    serve({ context, desk, requestId }, { request, response }).catch((error: unknown) =>
+    serve({ context, desk, denies, requestId }, { request, response }).catch((error: unknown) =>
       server.emit('error', error),
     );
   });
@@ -88,27 +93,31 @@ export async function serveEc2Http(options: Ec2HttpOptions): Promise<Ec2HttpServ
   };
 }
 
+const statusOf = ({ kind, code }: Ec2Failure): number =>
+  code === DRY_RUN_CODE ? DRY_RUN_STATUS : (HTTP_STATUS[kind] ?? 400);
+
 interface Counter {
   readonly context: ActionContext;
   readonly desk: LabDesk | undefined;
+  readonly denies: (action: string) => boolean;
   readonly requestId: string;
 }
 
 async function serve(
-  { context, desk, requestId }: Counter,
+  { context, desk, denies, requestId }: Counter,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
 ): Promise<void> {
   const form = await formOf(request);
   // The client has gone: nobody waits for an answer.
   if (form === undefined) return;
   if (desk?.isFor(request) === true) return desk.serve(request, response, form);
-  const { action, outcome } = await answer(context, form);
+  const { action, outcome } = await answer(context, form, denies);
   if (response.destroyed) return;
   switch (outcome.kind) {
     case 'ok':
       return send(response, 200, responseXml(action, requestId, outcome.value));
     case 'failed':
-      return send(response, HTTP_STATUS[outcome.failure.kind] ?? 400, errorXml(requestId, outcome.failure));
+      return send(response, statusOf(outcome.failure), errorXml(requestId, outcome.failure));
     case 'unknown':
       // What the profile lost on the way is lost here too: the connection breaks without an answer.
       request.socket.destroy();
@@ -122,6 +131,7 @@ function send(response: ServerResponse, status: number, body: string): void {
 async function answer(
   context: ActionContext,
   form: string,
+  denies: Counter['denies'],
 ): Promise<{ readonly action: string; readonly outcome: Ec2Outcome<XmlFields> }> {
   const parsed = parseForm(form);
   if (!parsed.ok) return { action: '', outcome: badParameter(parsed.error) };
@@ -132,6 +142,7 @@ async function answer(
   const strange = params.names.find((one) => !COMMON_PARAMETERS.has(one) && !action.parameters.includes(one));
   // What is not simulated is refused rather than left out: a client would believe that it took effect.
   if (strange !== undefined) return { action: name, outcome: unknownParameter(strange) };
+  if (params.text('DryRun') === 'true') return { action: name, outcome: dryRun(name, denies(name)) };
   return { action: name, outcome: await action.run(params, context) };
 }
 

@@ -78,6 +78,7 @@ export interface Ec2Admin {
   vacateAddresses(subnetId: SubnetId, count: number): Ec2Result<number>;
   denyAction(action: Ec2Action): void;
   allowAction(action: Ec2Action): void;
+  isDenied(action: string): boolean;
   /** Troubles that calls meet from now on, in place of those set before. */
   setFaults(faults: readonly Ec2Fault[]): void;
   /** Other tools use up tokens. */
@@ -130,6 +131,7 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
     allowAction: (action) => {
       denied.delete(action);
     },
+    isDenied: (action) => denied.has(action as Ec2Action),
     setFaults: (wanted) => faults.set(wanted),
     spendTokens: (bucket, count) => buckets.spend(bucket, count),
   };
