@@ -2,7 +2,6 @@
 
 import type { AccountPicture, DefaultRoute, UsedAddresses } from '../domain/doctor/account-picture.ts';
 import type { Cidr, Ip } from '../domain/address/ip.ts';
-import { knownSubnets } from '../domain/explain/eni-config-views.ts';
 import type { Picture } from '../domain/explain/picture.ts';
 import type { InstanceId, SubnetId } from '../domain/ids.ts';
 import type { AccountReader } from '../ports/account.ts';
@@ -18,7 +17,7 @@ export async function gatherAccount(
   picture: Picture,
   { ec2, account }: AccountSources,
 ): Promise<AccountPicture> {
-  const subnets = knownSubnets(picture);
+  const subnets = picture.index.subnets;
   const vpcIds = [...new Set([...subnets.values()].map((one) => one.vpcId))].filter((id) => id.length > 0);
   const instanceIds = picture.nodes.flatMap((node): readonly InstanceId[] =>
     node.instanceId === undefined ? [] : [node.instanceId],

@@ -1,5 +1,6 @@
 // Reads a cluster, and EC2 if it can be asked, into a picture at one moment. Changes nothing.
 
+import { completePicture } from '../domain/explain/complete-picture.ts';
 import type { Ec2Picture, Picture, PictureSettings } from '../domain/explain/picture.ts';
 import type { InstanceId, SecurityGroupId, SubnetId } from '../domain/ids.ts';
 import { DEFAULT_ENI_CONFIG_KEY } from '../domain/eniconfig/selection-input.ts';
@@ -69,7 +70,7 @@ export async function gatherPicture(sources: PictureSources): Promise<Result<Gat
     eniConfigs: eniConfigs.value,
     networks: networks.value,
   });
-  return ok({
+  const picture = completePicture({
     now: sources.clock.now(),
     nodes: nodes.value,
     pods: pods.value,
@@ -79,8 +80,8 @@ export async function gatherPicture(sources: PictureSources): Promise<Result<Gat
     ec2: asked.ec2,
     limits: asked.limits,
     settings: settings.value,
-    unknownKinds,
   });
+  return ok({ ...picture, unknownKinds });
 }
 
 /** The API server has answered by then, or does not. */

@@ -99,7 +99,7 @@ async function inLab(
   if (opened.kind !== 'Open')
     return err(opened.kind === 'Impossible' ? opened.message : 'the lab ran elsewhere');
   const { lab, drive } = opened.open;
-  await drive(runTimeline(lab, () => {}, NO_INTERRUPT));
+  await withProgress(context, 'playing the scenario', drive(runTimeline(lab, () => {}, NO_INTERRUPT)));
   const reader = lab.ec2.client('tools');
   return ok({
     drive,

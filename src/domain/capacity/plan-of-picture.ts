@@ -2,7 +2,6 @@
 
 import { usableAddressCount } from '../address/subnet.ts';
 import type { SubnetFacts } from '../eniconfig/eni-config.ts';
-import { eniConfigViews, knownSubnets } from '../explain/eni-config-views.ts';
 import { instanceOf, networkOf, type Picture, type PictureNode, podsOn } from '../explain/picture.ts';
 import { replaySelection } from '../explain/replay-selection.ts';
 import type { InstanceFacts } from '../ipam/node-network.ts';
@@ -47,13 +46,13 @@ export function planOfPicture(picture: Picture): WrittenPlan {
 /** subnet -> the name of its ENIConfig; of several, the first by name */
 function podSubnetNames(picture: Picture): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
-  for (const [name, view] of [...eniConfigViews(picture)].sort(([a], [b]) => (a < b ? -1 : 1)))
+  for (const [name, view] of [...picture.index.views].sort(([a], [b]) => (a < b ? -1 : 1)))
     if (view.kind === 'Valid' && !names.has(view.subnet.subnetId)) names.set(view.subnet.subnetId, name);
   return names;
 }
 
 function podSubnets(picture: Picture, names: ReadonlyMap<string, string>): readonly WrittenSubnet[] {
-  const subnets = knownSubnets(picture);
+  const subnets = picture.index.subnets;
   return [...subnets.values()].flatMap((subnet) => {
     const name = names.get(subnet.subnetId);
     if (name === undefined) return [];

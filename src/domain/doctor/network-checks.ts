@@ -4,7 +4,6 @@ import { cidrContainsCidr } from '../address/cidr.ts';
 import { freeBlockCount } from '../address/free-blocks.ts';
 import { reservedAddresses, usableAddressCount } from '../address/subnet.ts';
 import type { SubnetFacts } from '../eniconfig/eni-config.ts';
-import { eniConfigViews } from '../explain/eni-config-views.ts';
 import { listed } from '../explain/explain-node.ts';
 import { instanceOf, type Picture } from '../explain/picture.ts';
 import type { AccountPicture } from './account-picture.ts';
@@ -16,7 +15,7 @@ type Found = Omit<Finding, 'check'>;
 /** subnet -> the ENIConfigs that name it */
 function podSubnets(picture: Picture): ReadonlyMap<SubnetFacts, readonly string[]> {
   const byId = new Map<string, { facts: SubnetFacts; names: string[] }>();
-  for (const view of eniConfigViews(picture).values()) {
+  for (const view of picture.index.views.values()) {
     if (view.kind !== 'Valid') continue;
     const entry = byId.get(view.subnet.subnetId) ?? { facts: view.subnet, names: [] };
     entry.names.push(view.eniConfig.name);
@@ -26,7 +25,7 @@ function podSubnets(picture: Picture): ReadonlyMap<SubnetFacts, readonly string[
 }
 
 export function checkEniConfigs(picture: Picture): readonly Found[] {
-  return [...eniConfigViews(picture).values()].flatMap((view): readonly Found[] => {
+  return [...picture.index.views.values()].flatMap((view): readonly Found[] => {
     if (view.kind === 'Valid') return [];
     if (view.kind === 'Unresolved')
       return [

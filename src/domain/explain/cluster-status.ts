@@ -2,7 +2,6 @@
 
 import { usableAddressCount } from '../address/subnet.ts';
 import type { Cidr } from '../address/ip.ts';
-import { eniConfigViews } from './eni-config-views.ts';
 import { choiceText, explainNode } from './explain-node.ts';
 import { networkOf, type Picture, podsOn } from './picture.ts';
 
@@ -76,7 +75,7 @@ function nodeStatus(picture: Picture, name: string): NodeStatus {
 
 function subnetStatuses(picture: Picture): readonly SubnetStatus[] {
   const byId = new Map<string, SubnetStatus>();
-  for (const view of eniConfigViews(picture).values()) {
+  for (const view of picture.index.views.values()) {
     if (view.kind !== 'Valid') continue;
     const { subnet, eniConfig } = view;
     const before = byId.get(subnet.subnetId);

@@ -5,12 +5,12 @@ import { usableAddressCount } from '../address/subnet.ts';
 import type { EniConfigView, SubnetFacts } from '../eniconfig/eni-config.ts';
 import { resolveEniConfig } from '../eniconfig/resolve-eni-config.ts';
 import type { SubnetId, VpcId } from '../ids.ts';
-import type { Ec2Picture, Picture, PictureEniConfig } from './picture.ts';
+import type { Ec2Picture, PictureEniConfig, PictureFacts } from './picture.ts';
 
-export const eniConfigViews = (picture: Picture): ReadonlyMap<string, EniConfigView> =>
+export const eniConfigViews = (picture: PictureFacts): ReadonlyMap<string, EniConfigView> =>
   new Map(picture.eniConfigs.map((object) => [object.name, viewOf(picture, object)]));
 
-function viewOf(picture: Picture, object: PictureEniConfig): EniConfigView {
+function viewOf(picture: PictureFacts, object: PictureEniConfig): EniConfigView {
   const { ec2 } = picture;
   return typeof ec2 === 'string' ? byStatus(picture, object) : byEc2(ec2, object);
 }
@@ -25,7 +25,7 @@ const answered = <T>(value: T | undefined) =>
   value === undefined ? ({ kind: 'Gone' } as const) : ({ kind: 'Known', value } as const);
 
 /** The controller has checked the VPC of what it calls ready; one without a status it has not looked at yet. */
-function byStatus(picture: Picture, object: PictureEniConfig): EniConfigView {
+function byStatus(picture: PictureFacts, object: PictureEniConfig): EniConfigView {
   const { name, labels, spec, status } = object;
   if (spec.kind === 'Malformed')
     return { kind: 'Invalid', name, labels, message: spec.message, fix: spec.fix };
@@ -42,7 +42,7 @@ function byStatus(picture: Picture, object: PictureEniConfig): EniConfigView {
 }
 
 function subnetByStatus(
-  picture: Picture,
+  picture: PictureFacts,
   subnetId: SubnetId,
   status: PictureEniConfig['status'],
 ): SubnetFacts | undefined {
@@ -59,10 +59,12 @@ function subnetByStatus(
 }
 
 /** Subnets of all ENIConfigs and nodes, as far as they are known. */
-export function knownSubnets(picture: Picture): ReadonlyMap<SubnetId, SubnetFacts> {
+export function knownSubnets(
+  picture: PictureFacts,
+  views: ReadonlyMap<string, EniConfigView>,
+): ReadonlyMap<SubnetId, SubnetFacts> {
   const found = new Map<SubnetId, SubnetFacts>();
-  for (const view of eniConfigViews(picture).values())
-    if (view.kind === 'Valid') found.set(view.subnet.subnetId, view.subnet);
+  for (const view of views.values()) if (view.kind === 'Valid') found.set(view.subnet.subnetId, view.subnet);
   if (typeof picture.ec2 !== 'string') for (const [id, facts] of picture.ec2.subnets) found.set(id, facts);
   // What only nodes have been told of: its zone and block are known. Its free addresses are not, and it is not called
   // full for that.

@@ -1,6 +1,5 @@
 // What an ENIConfig is good for: whether it can be used, who uses it, and who names it in vain.
 
-import { eniConfigViews } from './eni-config-views.ts';
 import { listed } from './explain-node.ts';
 import type { Picture } from './picture.ts';
 import { replaySelection } from './replay-selection.ts';
@@ -29,7 +28,7 @@ export interface EniConfigExplanation {
 }
 
 export function explainEniConfig(picture: Picture, name: string): EniConfigExplanation {
-  const view = eniConfigViews(picture).get(name);
+  const view = picture.index.views.get(name);
   const enis = picture.networks.flatMap(({ spec, status }) =>
     spec.enis.filter((eni) => !eni.primary && eni.eniConfig === name).map((eni) => ({ eni, status })),
   );

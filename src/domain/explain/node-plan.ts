@@ -7,7 +7,6 @@ import type { EniView, NodeView } from '../ipam/node-view.ts';
 import { type Plan, plan } from '../ipam/plan.ts';
 import { type Pool, poolOf } from '../ipam/pool.ts';
 import { poolParts } from '../ipam/pool-parts.ts';
-import { knownSubnets } from './eni-config-views.ts';
 import type { Picture, PictureNetwork } from './picture.ts';
 import { podsOfPools } from './pod-pools.ts';
 import type { ReplayedSelection } from './replay-selection.ts';
@@ -41,7 +40,7 @@ export function planNode(
     instance: spec.instance,
     limits,
     selection,
-    subnets: knownSubnets(picture),
+    subnets: picture.index.subnets,
     enis: enisOf(network),
     published: { spec, status },
     ...podsOfPools(picture, network, selection),

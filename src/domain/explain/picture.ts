@@ -1,7 +1,7 @@
 // A cluster at one moment, as the tools look at it: objects of Kubernetes, and what EC2 says when it could be asked.
 
 import type { ClassSpec } from '../eniconfig/node-network-class.ts';
-import type { SubnetFacts } from '../eniconfig/eni-config.ts';
+import type { EniConfigView, SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { EniConfigObject } from '../eniconfig/resolve-eni-config.ts';
 import type { SelectionSettings } from '../eniconfig/selection-input.ts';
 import type { InstanceId, NodeName, PodKey, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
@@ -66,7 +66,23 @@ export interface PictureSettings {
   readonly startupTaint: string;
 }
 
-export interface Picture {
+/** What is looked up for every node, worked out once: clusters have thousands of nodes and a hundred thousand pods. */
+export interface PictureIndex {
+  /** node -> its pods that need an address, in code-unit order */
+  readonly podsByNode: ReadonlyMap<string, readonly PicturePod[]>;
+  readonly networks: ReadonlyMap<string, PictureNetwork>;
+  readonly views: ReadonlyMap<string, EniConfigView>;
+  readonly subnets: ReadonlyMap<SubnetId, SubnetFacts>;
+  /** ENIConfig -> nodes whose ENIs are made for it */
+  readonly nodeCounts: ReadonlyMap<string, number>;
+}
+
+/** Made by `completePicture`. */
+export interface Picture extends PictureFacts {
+  readonly index: PictureIndex;
+}
+
+export interface PictureFacts {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly nodes: readonly PictureNode[];
@@ -82,7 +98,7 @@ export interface Picture {
 }
 
 export const networkOf = (picture: Picture, name: string): PictureNetwork | undefined =>
-  picture.networks.find((one) => one.name === name);
+  picture.index.networks.get(name);
 
 /** The node's EC2 facts: EC2's own, else those that the controller has published. */
 export function instanceOf(picture: Picture, node: PictureNode): InstanceFacts | undefined {
@@ -95,6 +111,4 @@ export function instanceOf(picture: Picture, node: PictureNode): InstanceFacts |
 
 /** Pods bound to the node that need an address, in code-unit order. */
 export const podsOn = (picture: Picture, name: string): readonly PicturePod[] =>
-  picture.pods
-    .filter((pod) => pod.nodeName === name && !pod.hostNetwork && !pod.finished)
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  picture.index.podsByNode.get(name) ?? [];

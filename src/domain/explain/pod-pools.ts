@@ -4,7 +4,6 @@ import { wishOf } from '../eniconfig/pod-choice.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { PodKey } from '../ids.ts';
 import type { NodeView, PodPool } from '../ipam/node-view.ts';
-import { eniConfigViews } from './eni-config-views.ts';
 import { type Picture, type PictureNetwork, type PicturePod, podsOn } from './picture.ts';
 
 type Pods = Pick<NodeView, 'pods' | 'podPools' | 'choosing'>;
@@ -38,7 +37,7 @@ function poolOf(
   { spec }: PictureNetwork,
   { name, pods }: { readonly name: string; readonly pods: readonly PodKey[] },
 ): PodPool | undefined {
-  const view = eniConfigViews(picture).get(name);
+  const view = picture.index.views.get(name);
   if (view?.kind !== 'Valid') return undefined;
   const { subnetId, securityGroupIds } = view.eniConfig;
   const groups = securityGroupIds.length > 0 ? securityGroupIds : spec.instance.primarySecurityGroupIds;

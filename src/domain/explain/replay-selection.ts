@@ -6,7 +6,6 @@ import type { ClassOverrides } from '../eniconfig/node-network-class.ts';
 import { selectEniConfig, type SelectionDecision } from '../eniconfig/select-eni-config.ts';
 import type { SelectionNode } from '../eniconfig/selection-node.ts';
 import { currentEniConfig } from '../ipam/current-eni-config.ts';
-import { eniConfigViews } from './eni-config-views.ts';
 import { instanceOf, networkOf, type Picture, type PictureNode } from './picture.ts';
 
 export interface ReplayedSelection {
@@ -25,7 +24,7 @@ export function replaySelection(picture: Picture, node: PictureNode): ReplayedSe
   const current = currentEniConfig(networkOf(picture, node.name)?.spec);
   const decision = selectEniConfig({
     node: { kind: 'Readable', node: selected },
-    eniConfigs: { kind: 'Readable', byName: eniConfigViews(picture) },
+    eniConfigs: { kind: 'Readable', byName: picture.index.views },
     classes: picture.classes,
     ...(current === undefined ? {} : { current }),
     use: useBesides(picture, node.name),
@@ -59,12 +58,11 @@ function selectionNodeOf(picture: Picture, node: PictureNode): SelectionNode | u
 
 /** What the other nodes make of each ENIConfig, by what is published. */
 function useBesides(picture: Picture, name: string): ReadonlyMap<string, EniConfigUse> {
-  const use = new Map<string, EniConfigUse>();
-  for (const network of picture.networks) {
-    const choice = currentEniConfig(network.spec);
-    if (network.name === name || choice === undefined) continue;
-    const nodeCount = (use.get(choice)?.nodeCount ?? 0) + 1;
-    use.set(choice, { nodeCount, pendingCount: 0 });
-  }
-  return use;
+  const own = currentEniConfig(networkOf(picture, name)?.spec);
+  return new Map(
+    [...picture.index.nodeCounts].map(([choice, count]) => [
+      choice,
+      { nodeCount: choice === own ? count - 1 : count, pendingCount: 0 },
+    ]),
+  );
 }

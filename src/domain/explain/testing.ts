@@ -14,7 +14,15 @@ import {
 } from '../ids.ts';
 import { knownLimits } from '../instance/instance-types.ts';
 import type { InstanceFacts } from '../ipam/node-network.ts';
-import type { Picture, PictureEniConfig, PictureNetwork, PictureNode, PicturePod } from './picture.ts';
+import { completePicture } from './complete-picture.ts';
+import type {
+  Picture,
+  PictureEniConfig,
+  PictureFacts,
+  PictureNetwork,
+  PictureNode,
+  PicturePod,
+} from './picture.ts';
 
 export const VPC = 'vpc-00000001' as VpcId;
 export const NODE_SUBNET = 'subnet-0000000a' as SubnetId;
@@ -156,7 +164,7 @@ export const eni = (with_: Partial<SpecEni>): SpecEni => ({
   ...with_,
 });
 
-export interface PictureOptions extends Partial<Picture> {
+export interface PictureOptions extends Partial<PictureFacts> {
   readonly subnets?: readonly SubnetFacts[];
 }
 
@@ -164,7 +172,7 @@ export interface PictureOptions extends Partial<Picture> {
 export function picture({ subnets = [subnet()], ...with_ }: PictureOptions = {}): Picture {
   const limits = knownLimits('m5.large');
   const nodes = { subnetId: NODE_SUBNET, cidr: cidr('10.0.0.0/24') };
-  return {
+  return completePicture({
     now: 1_000_000,
     nodes: [node()],
     pods: [pod('web')],
@@ -184,5 +192,5 @@ export function picture({ subnets = [subnet()], ...with_ }: PictureOptions = {})
       startupTaint: 'eniwhere.io/network-not-ready',
     },
     ...with_,
-  };
+  });
 }
