@@ -104,6 +104,19 @@ describe('the CNI installer', () => {
     assert.equal(world.installer.failure(), undefined);
   });
 
+  test('heeds within two hours that a chained plugin was updated, and does not ask it at every look', async () => {
+    const world = createWorld();
+    world.serve();
+    await world.wait(1000);
+    assert.doesNotMatch(world.host.configs.get(CONFLIST) ?? '', /"1\.1\.0"/);
+    world.host.plugins.set('portmap', ['1.0.0', '1.1.0']);
+    const asked = world.host.askedCount;
+    await world.wait(30 * 60_000);
+    assert.equal(world.host.askedCount, asked);
+    await world.wait(90 * 60_000);
+    assert.match(world.host.configs.get(CONFLIST) ?? '', /"1\.1\.0"/);
+  });
+
   test('refuses a chain without a version in common', async () => {
     const world = createWorld();
     world.host.plugins.set('portmap', ['0.2.0']);

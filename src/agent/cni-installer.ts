@@ -39,7 +39,12 @@ export interface CniInstaller {
   stop(): Promise<void>;
 }
 
+/** Looks after which the chained plugins are asked for their versions again: an hour. Each asking starts a process. */
+const VERSION_LOOK_COUNT = 120;
+
 interface InstallerState {
+  /** The configuration's text as worked out last, and for how many looks it still serves. */
+  text: { readonly value: string; looksLeft: number } | undefined;
   serving: boolean;
   installed: boolean;
   failure: string | undefined;
@@ -51,6 +56,7 @@ interface InstallerState {
 export function startCniInstaller(deps: CniInstallerDeps): CniInstaller {
   const { clock, log } = deps;
   const state: InstallerState = {
+    text: undefined,
     serving: false,
     installed: false,
     failure: 'the agent does not serve yet',
@@ -71,7 +77,7 @@ async function install(deps: CniInstallerDeps, state: InstallerState): Promise<n
   if (!plugin.ok) return fail(deps, state, plugin.error);
   if (plugin.value === 'Installed') log.info('the CNI plugin is installed', { plugin: PLUGIN_NAME });
   if (!state.serving) return undefined;
-  const text = await conflistText(deps);
+  const text = await knownText(deps, state);
   if (!text.ok) return fail(deps, state, text.error);
   const present = valueOf(await host.readConfig(CONFLIST_NAME));
   if (!present.ok) return fail(deps, state, present.error);
@@ -97,6 +103,16 @@ async function install(deps: CniInstallerDeps, state: InstallerState): Promise<n
   state.failure = undefined;
   state.told = undefined;
   return RESYNC_MS;
+}
+
+async function knownText(deps: CniInstallerDeps, state: InstallerState): Promise<Result<string, string>> {
+  if (state.text !== undefined && state.text.looksLeft > 0) {
+    state.text.looksLeft -= 1;
+    return ok(state.text.value);
+  }
+  const text = await conflistText(deps);
+  state.text = text.ok ? { value: text.value, looksLeft: VERSION_LOOK_COUNT } : undefined;
+  return text;
 }
 
 async function conflistText({

@@ -8,6 +8,8 @@ export interface MemoryCniHost extends CniHost {
   readonly configs: Map<string, string>;
   /** name -> versions that it speaks */
   readonly plugins: Map<string, readonly string[]>;
+  /** How often a plugin was asked for its versions. */
+  askedCount: number;
   /** What every call answers, instead of doing anything. */
   refusal: CniHostFailure | undefined;
 }
@@ -22,6 +24,7 @@ export function createMemoryCniHost(): MemoryCniHost {
   const host: MemoryCniHost = {
     configs,
     plugins,
+    askedCount: 0,
     refusal: undefined,
     listConfigs: () => answer(() => [...configs.keys()].sort()),
     readConfig: (name) => answer(() => configs.get(name)),
@@ -35,6 +38,7 @@ export function createMemoryCniHost(): MemoryCniHost {
       }),
     removePlugin: (name) => answer(() => plugins.delete(name)),
     pluginVersions: async (name) => {
+      host.askedCount += 1;
       const versions = plugins.get(name);
       return versions === undefined
         ? failed({ message: `the CNI plugin /opt/cni/bin/${name} is not there` })

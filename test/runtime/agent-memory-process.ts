@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHelper } from '../../bench/support/helper-process.ts';
 import { NODE_NETWORKS } from '../../src/adapters/kubernetes/testing-api-server.ts';
+import type { NodeNetworkSpec } from '../../src/domain/ipam/node-network.ts';
+import { specEni } from '../../src/domain/ipam/testing-node.ts';
 import { writeNodeNetworkSpec } from '../../src/protocol/crd/node-network.ts';
 import { eventually } from './support/eventually.ts';
 import { prepareExecutable } from './support/executable.ts';
-import { makeNode } from './support/node.ts';
+import { makeNode, type TestNode } from './support/node.ts';
 import { nodeSpec } from './support/node-spec.ts';
 import { addressOf, callPlugin, createPodNamespaces } from './support/plugin.ts';
 import { startSecureApi } from './support/secure-api.ts';
@@ -17,6 +19,8 @@ import { TOP } from './support/skip.ts';
 
 /** As many as the test node's subnet has addresses for. */
 const POD_COUNT = 230;
+/** As on the largest instance types, whose ENIs hold 50, one of them the ENI's own. */
+const ADDRESSES_PER_ENI = 49;
 const PORTS = [21_689, 21_688] as const;
 const START_MS = 60_000;
 /** The collector needs a while to give back what the start and the pods took. */
@@ -37,6 +41,33 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+/** The addresses on as many ENIs as they need; the links of those that the test node lacks are made. */
+function specOf(node: TestNode): NodeNetworkSpec {
+  const spec = nodeSpec([], 1000);
+  const enis = Array.from({ length: Math.ceil(POD_COUNT / ADDRESSES_PER_ENI) }, (_, n) =>
+    specEni({
+      deviceIndex: n + 1,
+      addresses: node.granted.slice(n * ADDRESSES_PER_ENI, (n + 1) * ADDRESSES_PER_ENI),
+    }),
+  );
+  for (const { deviceIndex, mac } of enis.slice(1)) {
+    node.host.run(
+      'ip',
+      'link',
+      'add',
+      `eth${deviceIndex}`,
+      'address',
+      mac,
+      'type',
+      'veth',
+      'peer',
+      'name',
+      `far${deviceIndex}`,
+    );
+  }
+  return { ...spec, enis: [...spec.enis.filter((eni) => eni.primary), ...enis] };
+}
+
 async function measure(main: string, flags: readonly string[]): Promise<void> {
   const node = await makeNode({
     addressCount: POD_COUNT,
@@ -49,7 +80,7 @@ async function measure(main: string, flags: readonly string[]): Promise<void> {
   const executable = prepareExecutable(node, api, PORTS, { main, flags });
   const daemon = executable.start();
   try {
-    const spec = writeNodeNetworkSpec(nodeSpec(node.granted, 1000));
+    const spec = writeNodeNetworkSpec(specOf(node));
     if (!spec.ok) throw new Error(spec.error);
     api.api.store.put(NODE_NETWORKS, 'n0', { metadata: { name: 'n0' }, spec: spec.value });
     await eventually('the agent is ready', START_MS, async () => {
