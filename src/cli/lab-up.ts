@@ -6,6 +6,7 @@ import { showPod } from '../lab/scenario/schema-words.ts';
 import { type CliContext, type Ec2Place, EXIT, type LabHandBook, type NetworkWish } from './context.ts';
 import { withLabOptions } from './lab-run.ts';
 import { playScenario } from './play-scenario.ts';
+import { POD_ANNOTATIONS_CAPABILITY } from '../protocol/cni/parse-invocation.ts';
 
 interface LabOptions {
   readonly network: NetworkWish;
@@ -84,6 +85,8 @@ function byHand(node: string, book: LabHandBook): readonly string[] {
     name: 'eniwhere',
     type: 'eniwhere-cni',
     agentSocket: book.agentSocketOf(node),
+    // As a runtime says of a pod that has no annotation: the lab's API server knows of none by this name.
+    runtimeConfig: { [POD_ANNOTATIONS_CAPABILITY]: {} },
   });
   const call = (command: string): string =>
     `  echo '${config}' | CNI_COMMAND=${command} CNI_CONTAINERID=by-hand CNI_NETNS=/run/netns/by-hand CNI_IFNAME=eth0 ` +

@@ -83,7 +83,11 @@ describe("the agent's executable", { skip }, () => {
     const { cniVersions, plugins } = JSON.parse(readFileSync(conflist(), 'utf8')) as Record<string, unknown>;
     assert.deepEqual(cniVersions, ['0.4.0', '1.0.0'], "Debian's portmap speaks no 1.1.0");
     assert.deepEqual(plugins, [
-      { type: 'eniwhere-cni', agentSocket: node.socketPath },
+      {
+        type: 'eniwhere-cni',
+        capabilities: { 'io.kubernetes.cri.pod-annotations': true },
+        agentSocket: node.socketPath,
+      },
       { type: 'portmap', capabilities: { portMappings: true }, snat: true },
     ]);
   });
