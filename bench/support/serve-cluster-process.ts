@@ -165,6 +165,8 @@ const server = createServer((request, response) => {
   else if (url.searchParams.has('watch')) watch(kind, response);
   else list(kind, url.searchParams, response);
 });
+// A client that collects garbage for seconds must not find its connection closed.
+server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   console.log(`http://127.0.0.1:${port}`);

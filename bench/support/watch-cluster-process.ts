@@ -1,4 +1,5 @@
-// Follows nodes and pods from list to second list, and prints what it took: `watch-cluster-process.ts records|objects URL`.
+// Follows nodes and pods, and prints what it took: as records from list to second list, as whole objects for one list.
+// `watch-cluster-process.ts records|objects URL`.
 
 import { createKubernetesCluster } from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
@@ -70,7 +71,7 @@ interface Whole {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** What a client does that keeps objects as they come, pages and all else being equal. */
+/** A client that keeps objects as they come, in pages, too. The list alone: with a watch and a second list it takes minutes. */
 async function followObjects(): Promise<void> {
   const stores = new Map<string, Map<string, Whole>>();
   const keyOf = ({ metadata: { name, namespace = '' } }: Whole): string => `${namespace}/${name}`;
@@ -95,24 +96,6 @@ async function followObjects(): Promise<void> {
     listedMib: process.memoryUsage().rss,
     eventCount: 0,
   };
-  const watch = async (path: string): Promise<void> => {
-    const answer = await fetch(`${url}${path}?watch=1`);
-    let rest = '';
-    for await (const text of (answer.body ?? new ReadableStream<Uint8Array>()).pipeThrough(
-      new TextDecoderStream(),
-    )) {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) {
-        const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: Whole };
-        if (type !== 'MODIFIED') continue;
-        progress.eventCount += 1;
-        stores.get(path)?.set(keyOf(object), object);
-      }
-    }
-  };
-  await Promise.all(paths.map(watch));
-  await list('/api/v1/pods');
   finish(progress);
 }
 

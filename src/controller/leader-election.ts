@@ -9,7 +9,7 @@ import {
   type Observation,
   type SeenLease,
 } from '../domain/leadership/lease.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock, Timer } from '../ports/clock.ts';
 import type { ClusterFailure } from '../ports/cluster.ts';
 import type { LeaseStore, MonotonicNow, Term } from '../ports/leadership.ts';
 import type { Log } from '../ports/log.ts';
@@ -39,6 +39,8 @@ interface OwnTerm {
   /** Moment before the last renewal that succeeded was sent. */
   renewedSince: Instant;
   isOver: boolean;
+  /** Tells its end when nobody asks. */
+  deadline: Timer | undefined;
 }
 
 interface State extends ElectionOptions {
@@ -127,7 +129,7 @@ function renewed(state: State, asked: Instant, because: string): void {
     state.term.renewedSince = asked;
     return;
   }
-  const term: OwnTerm = { renewedSince: asked, isOver: false };
+  const term: OwnTerm = { renewedSince: asked, isOver: false, deadline: undefined };
   // The answer took so long that it is worth nothing: the next try renews.
   if (!mayAct(asked, instant(state), state.times)) return;
   state.term = term;
@@ -145,7 +147,7 @@ function isHeld(state: State, term: OwnTerm): boolean {
 /** Tells the end of a term whose renewals hang, too. */
 function watchDeadline(state: State, term: OwnTerm): void {
   const leftMs = state.times.renewDeadlineMs - longestSince(term.renewedSince, instant(state));
-  state.clock.timer(Math.max(1, leftMs), 'lease deadline', () => {
+  term.deadline = state.clock.timer(Math.max(1, leftMs), 'lease deadline', () => {
     if (isHeld(state, term)) watchDeadline(state, term);
   });
 }
@@ -160,19 +162,24 @@ function loseTo(state: State, holder: string): void {
 
 function end(state: State, term: OwnTerm, because: string): void {
   if (term.isOver) return;
-  term.isOver = true;
-  state.term = undefined;
+  close(state, term);
   state.log.warn('this controller does not lead any more', { identity: state.identity, because });
   state.log.mark('leadership-lost');
   state.onLost();
+}
+
+function close(state: State, term: OwnTerm): void {
+  term.isOver = true;
+  state.term = undefined;
+  // It would keep the process alive.
+  term.deadline?.cancel();
 }
 
 async function giveUp(state: State): Promise<void> {
   const { term } = state;
   const lease = state.seen?.lease;
   if (term === undefined || lease === undefined || !isHeld(state, term)) return;
-  term.isOver = true;
-  state.term = undefined;
+  close(state, term);
   const written = await state.store.write({ ...lease.lease, holder: '' }, lease.version);
   if (written.kind !== 'ok') {
     state.log.info('the lease could not be given up; it lapses by itself', { cause: causeOf(written) });

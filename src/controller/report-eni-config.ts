@@ -10,6 +10,8 @@ import { resolveEniConfig } from './resolve-eni-configs.ts';
 /** The free count is only worth a write when it moved by this much, or reached or left nothing. */
 const FREE_COUNT_STEP = 16;
 const RETRY_MS = 5_000;
+/** What only a person can mend: the CRD has no status (the AWS CNI's own), or a right is missing. */
+const PERSON_MS = 300_000;
 
 interface Deps {
   readonly cluster: ClusterWriter;
@@ -39,7 +41,9 @@ export async function reportEniConfig(deps: Deps, name: string): Promise<number 
   if (outcome.kind === 'ok') return undefined;
   const cause = outcome.kind === 'failed' ? outcome.failure.message : outcome.cause;
   deps.log.info('ENIConfig status was not written', { eniConfig: name, cause });
-  return RETRY_MS;
+  const isPersons =
+    outcome.kind === 'failed' && (outcome.failure.kind === 'invalid' || outcome.failure.kind === 'forbidden');
+  return isPersons ? PERSON_MS : RETRY_MS;
 }
 
 function isWorthWriting(before: EniConfigStatus | undefined, after: EniConfigStatus): boolean {

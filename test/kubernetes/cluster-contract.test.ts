@@ -1,7 +1,6 @@
-// The Kubernetes adapter against a real API server, held to the contract of its port.
+// The Kubernetes adapter against a real API server, held to the contract of its port, with the rights that the chart gives the controller.
 
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
 import { after, before } from 'node:test';
 import {
   createKubernetesCluster,
@@ -25,6 +24,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 const ENI_CONFIGS = '/apis/crd.k8s.amazonaws.com/v1alpha1/eniconfigs';
 const CLASSES = '/apis/eniwhere.io/v1alpha1/nodenetworkclasses';
 const NODE_NETWORKS = '/apis/eniwhere.io/v1alpha1/nodenetworks';
+const CREATE_TOKEN = ['-n', 'kube-system', 'create', 'token', 'eniwhere-controller'];
 const COLLECTOR_MS = 120_000;
 const EMPTY_MS = 30_000;
 
@@ -36,11 +36,11 @@ before(async () => {
   // The controllers for nodes would write to the nodes that the tests watch.
   plane = await startControlPlane({ controllers: ['garbagecollector', 'serviceaccount', 'namespace'] });
   api = apiOf(plane);
-  for (const path of globSync('deploy/crds/*.yaml')) await plane.apply(readFileSync(path, 'utf8'));
-  await plane.kubectl('wait', '--for=condition=Established', '--all', 'crd', '--timeout=60s');
+  await plane.kubectl('apply', '--server-side', '-f', 'deploy/crds', '-f', 'deploy/manifests');
+  await plane.kubectl('wait', '--for=condition=Established', '-f', 'deploy/crds');
   await waitForCollector();
   client = createKubernetesCluster({
-    connection: connectionTo(plane, plane.tokenOf('admin')),
+    connection: connectionTo(plane, await plane.kubectl(...CREATE_TOKEN)),
     clock: systemClock,
     random: systemRandom,
     log: createLog({ level: 'warn', fd: 2 }),

@@ -105,7 +105,10 @@ function createReader(context: ReaderContext): {
   return { reader, reflectors };
 }
 
-/** From the watches when one has it, else from the server. */
+/**
+ * From the watches when one has it, else from the server. Events of nodes are also found by the node's name in place of
+ * its uid, as kubelet writes them, and agents may not read nodes.
+ */
 async function findUid(
   api: ApiClient,
   reflectors: ReadonlySet<Watching>,
@@ -116,6 +119,7 @@ async function findUid(
     const uid = watching.kind === kind ? watching.reflector.uidOf(key) : undefined;
     if (uid !== undefined) return uid;
   }
+  if (kind === 'Node') return name;
   const read = await getObject(api, kind, key);
   return read.kind === 'ok' ? read.value?.uid : undefined;
 }

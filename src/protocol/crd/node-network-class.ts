@@ -144,24 +144,47 @@ const candidates: z.ZodType<ClassCandidates> = closed({
 const priority = z.int({ error: 'must be a whole number' });
 
 const spec = closed({
-  priority: priority.default(0),
-  match: match.default({ nodeSelector: { matchLabels: {}, matchExpressions: [] } }),
-  eniConfigs: candidates.optional(),
-  strategy: oneOf('First', 'Hash', 'MostFree', 'Spread').default('First'),
-  fallback: oneOf('None', 'NodeSubnet').default('None'),
-  onENIConfigChange: oneOf('Cordon', 'Keep').optional(),
-  mode: oneOf('SecondaryIP', 'Prefix').default('SecondaryIP'),
-  addressFamilies: listOf(oneOf('IPv4', 'IPv6'), 'IPv4 and IPv6').default(['IPv4']),
+  priority: priority
+    .default(0)
+    .describe('Of several classes that match a node the highest decides; 0 when absent.'),
+  match: match
+    .default({ nodeSelector: { matchLabels: {}, matchExpressions: [] } })
+    .describe('Which nodes; all that is given must hold. Absent: every node.'),
+  eniConfigs: candidates
+    .optional()
+    .describe('The ENIConfigs to choose among: exactly one of names, selector and subnetTags.'),
+  strategy: oneOf('First', 'Hash', 'MostFree', 'Spread')
+    .default('First')
+    .describe('How one of those in the node’s zone is chosen; First when absent.'),
+  fallback: oneOf('None', 'NodeSubnet')
+    .default('None')
+    .describe('When there is none for the node: no addresses (None, when absent), or the node’s own subnet.'),
+  onENIConfigChange: oneOf('Cordon', 'Keep')
+    .optional()
+    .describe('What becomes of ENIs of the ENIConfig before.'),
+  mode: oneOf('SecondaryIP', 'Prefix')
+    .default('SecondaryIP')
+    .describe('How an ENI holds addresses; SecondaryIP when absent.'),
+  addressFamilies: listOf(oneOf('IPv4', 'IPv6'), 'IPv4 and IPv6')
+    .default(['IPv4'])
+    .describe('Of pods’ addresses; IPv4 when absent.'),
   warm: closed({
-    ipTarget: count.optional(),
-    minimumIPTarget: count.optional(),
-    eniTarget: count.optional(),
-  }).optional(),
-  maxENI: count.optional(),
+    ipTarget: count.optional().describe('WARM_IP_TARGET.'),
+    minimumIPTarget: count.optional().describe('MINIMUM_IP_TARGET.'),
+    eniTarget: count.optional().describe('WARM_ENI_TARGET.'),
+  })
+    .optional()
+    .describe('Addresses held ahead of demand, in place of the controller’s settings.'),
+  maxENI: count.optional().describe('MAX_ENI: ENIs of a node, the primary one included.'),
   snat: closed({
-    external: flag.optional(),
-    excludeCIDRs: z.array(cidr, { error: 'must be a list of CIDR blocks' }).optional(),
-  }).optional(),
+    external: flag.optional().describe('AWS_VPC_K8S_CNI_EXTERNALSNAT.'),
+    excludeCIDRs: z
+      .array(cidr, { error: 'must be a list of CIDR blocks' })
+      .optional()
+      .describe('AWS_VPC_K8S_CNI_EXCLUDE_SNAT_CIDRS.'),
+  })
+    .optional()
+    .describe('In place of the controller’s settings.'),
 });
 
 /** For the CRD: what the API server checks of it. */
