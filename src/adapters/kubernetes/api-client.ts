@@ -31,6 +31,8 @@ export interface ApiClientOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly requestTimeoutMs: number;
+  /** `false`: a server that is busy is for the caller to come back to. */
+  readonly waitsForBusy?: false;
 }
 
 /** Tries of one call while the server answers 429: it has done nothing, and says when to come again. */
@@ -64,7 +66,7 @@ async function exchange(options: ApiClientOptions, call: ApiCall): Promise<ApiAn
       options.connection.refused();
       continue;
     }
-    if (answer.status !== 429 || tryCount === BUSY_TRIES_MAX) break;
+    if (answer.status !== 429 || options.waitsForBusy === false || tryCount === BUSY_TRIES_MAX) break;
     const waitMs = backOffMs(options.random, tryCount, answer.retryAfterMs);
     await options.clock.sleep(waitMs, 'kubernetes:busy');
   }

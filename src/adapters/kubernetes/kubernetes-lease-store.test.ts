@@ -37,6 +37,7 @@ suite('[LEAD-1] a write of the lease', () => {
   const faults: readonly [string, Fault, string][] = [
     ['whose answer is lost is unknown', { kind: 'LostAnswer' }, 'unknown'],
     ['that the server breaks off is unknown', { kind: 'Status', code: 500 }, 'unknown'],
+    ['that meets a busy server has failed at once', { kind: 'Status', code: 429, retryAfter: 60 }, 'failed'],
     ['that is not let in has failed', { kind: 'Status', code: 403 }, 'failed'],
   ];
   for (const [title, fault, kind] of faults)

@@ -35,7 +35,15 @@ const REQUEST_TIMEOUT_MS = 5_000;
 export function createKubernetesLeaseStore(options: LeaseStoreOptions): ClosableLeaseStore {
   const { connection, clock, random, namespace, name, fieldManager } = options;
   const transport = createTransport({ connection, clock, userAgent: `${fieldManager}/${options.version}` });
-  const api = createApiClient({ connection, transport, clock, random, requestTimeoutMs: REQUEST_TIMEOUT_MS });
+  const api = createApiClient({
+    connection,
+    transport,
+    clock,
+    random,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    // A renewal that waits for minutes is worth nothing: the election has a rhythm of its own.
+    waitsForBusy: false,
+  });
   const list = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
   const path = `${list}/${encodeURIComponent(name)}`;
   const what = `Lease "${namespace}/${name}"`;
