@@ -56,7 +56,7 @@ function rowsOf(path: string, node: SchemaNode | undefined): readonly string[] {
     const field = `${path}.${name}${isList ? '[]' : ''}`;
     const shown = inner?.required?.includes(name) === true ? `\`${field}\`` : `*\`${field}\`*`;
     return [
-      `| ${shown} | ${typeText(property)} | ${property['description'] ?? ''} |`,
+      `| ${shown} | ${typeText(property)} | ${property.description ?? ''} |`,
       ...rowsOf(field, property),
     ];
   });

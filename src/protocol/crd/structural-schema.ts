@@ -7,6 +7,7 @@ import { z } from 'zod';
 export interface SchemaNode {
   readonly [keyword: string]: unknown;
   readonly type?: string;
+  readonly description?: string;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly enum?: readonly unknown[];
