@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 # The Node.js of the lock file, which `npm run` puts first on PATH, whatever the machine has.
 RUN := npm run --silent
 
-.PHONY: help demo test e2e check bench simulate format setup-check setup-demo setup-test setup-e2e setup-bench
+.PHONY: help demo test e2e check bench simulate scale format setup-check setup-demo setup-test setup-e2e setup-bench
 .PHONY: step-check step-unit step-cni step-netns step-runtime step-conformance step-simulation step-kubernetes
 
 help: ## this list
@@ -32,6 +32,9 @@ bench: setup-bench step-cni ## every benchmark, each printing its figures
 
 simulate: setup-check ## search 10,000 seeds of small clusters for broken rules (SEEDS=..., FROM=...), on all cores
 	@$(RUN) sim -- --from $(or $(FROM),1) --count $(or $(SEEDS),10000) --coverage
+
+scale: setup-check ## the controller and 5,000 agents in virtual time: a join storm, 150,000 pods, replacements, a lost zone
+	@$(RUN) scale
 
 format: setup-check ## rewrite the sources in the house format
 	@$(RUN) format

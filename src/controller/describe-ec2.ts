@@ -77,8 +77,15 @@ function nextToRefresh(view: Ec2View, instances: readonly InstanceId[]): readonl
   return [...view.instances.keys()].filter((id) => named.has(id)).slice(0, IDS_PER_CALL);
 }
 
-/** Asks for what the cluster names and the view does not hold. `Nothing`: there was nothing to ask for. */
-export async function readMissing(deps: DescribeDeps): Promise<'All' | 'Partly' | 'Nothing'> {
+export interface MissingRead {
+  /** `Nothing`: there was nothing to ask for. */
+  readonly read: 'All' | 'Partly' | 'Nothing';
+  /** The only instances that it can matter to; absent: it may matter to any. */
+  readonly instances?: ReadonlySet<InstanceId>;
+}
+
+/** Asks for what the cluster names and the view does not hold. */
+export async function readMissing(deps: DescribeDeps): Promise<MissingRead> {
   const { view } = deps;
   const first = named(deps);
   const newInstances = first.instances.filter((id) => !view.instances.has(id));
@@ -94,9 +101,12 @@ export async function readMissing(deps: DescribeDeps): Promise<'All' | 'Partly' 
   const groups = await readGroups(deps, newGroups);
   const rest = await readVpcsAndLimits(deps, 'missing');
   const tagged = await readTagged(deps, 'missing');
-  if (!(instances && enis && subnets && groups) || rest === 'Partly' || tagged === 'Partly') return 'Partly';
-  const asked = [newInstances, unread, newSubnets, newGroups].some((list) => list.length > 0);
-  return asked || rest === 'All' || tagged === 'All' ? 'All' : 'Nothing';
+  if (!(instances && enis && subnets && groups) || rest === 'Partly' || tagged === 'Partly')
+    return { read: 'Partly' };
+  const isShared = newSubnets.length + newGroups.length > 0 || rest === 'All' || tagged === 'All';
+  if (isShared) return { read: 'All' };
+  const asked = new Set([...newInstances, ...unread]);
+  return { read: asked.size > 0 ? 'All' : 'Nothing', instances: asked };
 }
 
 /** Waits for a read token, makes the call, and logs what went wrong. */

@@ -142,12 +142,13 @@ async function resync(deps: Ec2ReaderDeps, due: Due): Promise<void> {
 
 async function readWhatIsMissing(deps: Ec2ReaderDeps, due: Due): Promise<void> {
   due.missing = Infinity;
-  const read = await readMissing(deps);
+  const { read, instances } = await readMissing(deps);
   const again = deps.clock.now() + RETRY_MS;
   // What failed, or is not there, is not asked for in a circle.
   if (read !== 'All') due.missingNotBefore = again;
   if (read === 'Partly' || asksEarly(deps.view, due)) due.full = Math.min(due.full, again);
-  if (read !== 'Nothing') deps.onRead(undefined);
+  // A node that joins is no reason to look at all others again.
+  if (read !== 'Nothing') deps.onRead(instances);
 }
 
 /** EC2 may not show an instance yet that has just become a node. */

@@ -122,12 +122,14 @@ function withinBudget(deps: ReconcileDeps, of: Affordable): { next: Plan; isWait
   const isNew = whole.spec.intents.some((intent) => !noted.has(intent.id));
   if (!isNew || memory.hasCreateToken) return { next: whole, isWaiting: false };
   const wish = { key: name, priority: priorityOf('CreateEni', view, whole) };
-  if (!isBackingOff && deps.budget.take('CreateNetworkInterface', wish)) {
+  // A key stands in one line at a time: what is noted already goes first, or it would leave each line for the other.
+  const isBusy = whole.actions.length > 0;
+  if (!isBackingOff && !isBusy && deps.budget.take('CreateNetworkInterface', wish)) {
     memory.hasCreateToken = true;
     return { next: whole, isWaiting: false };
   }
   const intents = whole.spec.intents.filter((intent) => noted.has(intent.id));
-  return { next: { ...whole, spec: { ...whole.spec, intents } }, isWaiting: !isBackingOff };
+  return { next: { ...whole, spec: { ...whole.spec, intents } }, isWaiting: !isBackingOff && !isBusy };
 }
 
 /** Whether an ENI is on its way on or off. */

@@ -1,0 +1,218 @@
+// A large cluster in virtual time: the real controller and agents, one per node, without faults.
+
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { parseControllerSettings } from '../../src/controller/controller-settings.ts';
+import { type Controller, startController } from '../../src/controller/start-controller.ts';
+import type { NodeName } from '../../src/domain/ids.ts';
+import { assert } from '../../src/domain/result.ts';
+import { createSimCluster, type SimCluster } from '../../src/lab/cluster/sim-cluster.ts';
+import { createSimEc2, type SimEc2 } from '../../src/lab/ec2/sim-ec2.ts';
+import { calm, createFaultDial } from '../../src/lab/faults/fault-profile.ts';
+import type { LiveSandbox } from '../../src/lab/checkers/checker.ts';
+import { createKernel, type Kernel } from '../../src/lab/kernel/kernel.ts';
+import {
+  createSimNode,
+  type NodeSurroundings,
+  type SimNode,
+} from '../../src/lab/scenario/simulation/sim-node.ts';
+import type { ControllerCluster } from '../../src/ports/cluster.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { createMeter, type Meter } from './scale-meter.ts';
+import { launchIn, makeScaleVpc, ZONES } from './scale-vpc.ts';
+
+export interface ScalePlan {
+  readonly nodeCount: number;
+  readonly podsPerNode: number;
+}
+
+export interface ScaleWorld extends Fleet {
+  readonly meter: Meter;
+  now(): number;
+  pass(ms: number): Promise<void>;
+  ec2Calls(): { readonly all: number; readonly writes: number };
+  /** MiB of heap that one more controller takes which is told everything in copies of its own. */
+  controllerMemoryMiB(): Promise<number>;
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, mark: () => {} };
+
+interface Parts {
+  readonly kernel: Kernel;
+  readonly ec2: SimEc2;
+  readonly cluster: SimCluster;
+  readonly meter: Meter;
+  readonly plan: ScalePlan;
+}
+
+export function startScaleWorld(plan: ScalePlan, drain: () => Promise<void>): ScaleWorld {
+  const kernel = createKernel({ seed: 1 });
+  const clock = kernel.clock('world');
+  const dial = createFaultDial({ ...calm, ec2: { ...calm.ec2, randomAddresses: false } });
+  const ec2 = createSimEc2({ clock, random: kernel.random.fork('ec2'), profile: () => dial.ec2() });
+  const cluster = createSimCluster({ clock, random: kernel.random.fork('cluster') });
+  makeScaleVpc(ec2, cluster);
+  const meter = createMeter();
+  const parts: Parts = { kernel, ec2, cluster, meter, plan };
+  start(parts, 'controller', (client) => meter.counted(meter.timed(client)));
+  const live = new Map<string, LiveSandbox>();
+  const fleet = createFleet(parts, live, {
+    kernel,
+    ec2,
+    cluster: { ...cluster, client: (options) => meter.counted(cluster.client(options)) },
+    dial,
+    log: silent,
+    register: {
+      live,
+      added: (sandbox) => {
+        meter.podStarted();
+        live.set(sandbox.containerId, sandbox);
+      },
+      ending: (containerId) => live.delete(containerId),
+      broken: (rule, what) => assert(false, `${rule}: ${what}`),
+    },
+    struck: () => {},
+    onDiskLost: () => {},
+  });
+  const pass = async (ms: number): Promise<void> => {
+    await kernel.run({ untilMs: kernel.now() + ms, drain });
+  };
+  return {
+    ...fleet,
+    meter,
+    now: () => kernel.now(),
+    pass,
+    ec2Calls: () => ({ all: ec2.calls.total(), writes: ec2.calls.writeCount() }),
+    controllerMemoryMiB: () => measureController(parts, pass),
+  };
+}
+
+function start(
+  { kernel, ec2, cluster, meter, plan }: Parts,
+  name: string,
+  wrap: (client: ControllerCluster) => ControllerCluster,
+): Controller {
+  const settings = parseControllerSettings({
+    CLUSTER_NAME: 'scale',
+    AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
+    WARM_IP_TARGET: '2',
+    // Nodes are full of addresses before pods come: EC2 makes five ENIs a second, pods start by the hundred.
+    MINIMUM_IP_TARGET: String(plan.podsPerNode),
+  });
+  assert(settings.ok, 'the settings are valid');
+  const clock = kernel.clock(name);
+  return startController({
+    cluster: wrap(cluster.client({ clock })),
+    ec2: ec2.client({ name, clock }),
+    clock,
+    random: meter.drawing(kernel.random.fork(name)),
+    log: silent,
+    settings: settings.value,
+  });
+}
+
+const SETTLE_MS = 60_000;
+
+async function measureController(parts: Parts, pass: (ms: number) => Promise<void>): Promise<number> {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  // What it is told is its own, as if it had come over the wire, and shared with nobody.
+  const second = start(parts, 'second', (client) => ({
+    ...client,
+    watch: (request) =>
+      client.watch({ ...request, onEvent: (event) => request.onEvent(structuredClone(event)) }),
+  }));
+  await pass(SETTLE_MS);
+  collect();
+  const mib = Math.round((process.memoryUsage().heapUsed - before) / 2 ** 20);
+  void second.stop();
+  parts.kernel.kill('second');
+  return mib;
+}
+
+interface Fleet {
+  joinAll(): void;
+  allHaveWarmPool(): boolean;
+  startPods(): void;
+  allPodsLive(): boolean;
+  /** One after the other: the instance ends, another one joins, and gets as many pods. */
+  replace(count: number): void;
+  loseZone(): void;
+  isZoneForgotten(): boolean;
+}
+
+const JOIN_MS = 100;
+const BIND_MS = 1;
+const REPLACE_MS = 2_000;
+const NODE_GONE_MS = 30_000;
+
+function createFleet(
+  { kernel, ec2, cluster, plan }: Parts,
+  live: ReadonlyMap<string, LiveSandbox>,
+  surroundings: NodeSurroundings,
+): Fleet {
+  const clock = kernel.clock('world');
+  const nodes = new Map<NodeName, { readonly node: SimNode; readonly zone: number }>();
+  let lost: readonly NodeName[] = [];
+  let launchedCount = 0;
+  let podCount = 0;
+  let replacingCount = 0;
+  const launch = (zone: number): NodeName => {
+    launchedCount += 1;
+    const name = `n${launchedCount}` as NodeName;
+    const { instanceId } = launchIn(ec2, zone);
+    cluster.admin.applyNode({ name, instanceId, zone: ZONES[zone] ?? '' });
+    const node = createSimNode({ ...surroundings, name, instanceId });
+    nodes.set(name, { node, zone });
+    node.powerOn();
+    return name;
+  };
+  const bindPods = (nodeName: NodeName): void => {
+    for (let n = 0; n < plan.podsPerNode; n += 1) {
+      podCount += 1;
+      cluster.admin.applyPod({ namespace: 'default', name: `p${podCount}`, nodeName });
+    }
+  };
+  const end = (name: NodeName): void => {
+    const entry = nodes.get(name);
+    if (entry === undefined) return;
+    entry.node.dispose();
+    nodes.delete(name);
+    ec2.admin.terminateInstance(entry.node.instanceId);
+    clock.timer(NODE_GONE_MS, 'node gone', () => cluster.admin.deleteNode(name));
+  };
+  const grantedCount = (name: NodeName): number =>
+    (cluster.admin.nodeNetwork(name)?.spec.enis ?? []).reduce((sum, eni) => sum + eni.addresses.length, 0);
+  return {
+    joinAll: () => {
+      for (let n = 0; n < plan.nodeCount; n += 1)
+        clock.timer(n * JOIN_MS, 'join', () => launch(n % ZONES.length));
+    },
+    allHaveWarmPool: () =>
+      nodes.size === plan.nodeCount &&
+      [...nodes.keys()].every((name) => grantedCount(name) >= plan.podsPerNode),
+    startPods: () => {
+      [...nodes.keys()].forEach((name, n) => {
+        clock.timer(n * plan.podsPerNode * BIND_MS, 'bind', () => bindPods(name));
+      });
+    },
+    allPodsLive: () => replacingCount === 0 && live.size === nodes.size * plan.podsPerNode,
+    replace: (count) => {
+      replacingCount = count;
+      [...nodes].slice(0, count).forEach(([name, { zone }], n) => {
+        clock.timer(n * REPLACE_MS, 'replace', () => {
+          end(name);
+          bindPods(launch(zone));
+          replacingCount -= 1;
+        });
+      });
+    },
+    loseZone: () => {
+      lost = [...nodes].filter(([, { zone }]) => zone === 0).map(([name]) => name);
+      for (const name of lost) end(name);
+    },
+    isZoneForgotten: () => lost.every((name) => cluster.admin.nodeNetwork(name) === undefined),
+  };
+}
