@@ -1,5 +1,6 @@
 // What we believe of the cluster: the newest object of each kind, written by watches and by answers to our own writes.
 
+import { POD_ENI_CONFIG } from '../domain/eniconfig/pod-choice.ts';
 import type { NodeName } from '../domain/ids.ts';
 import type {
   EniConfigRecord,
@@ -23,6 +24,8 @@ export interface ClusterView {
   readonly nodeNetworks: Map<string, NodeNetworkRecord>;
   readonly classes: Map<string, NodeNetworkClassRecord>;
   readonly namespaces: Map<string, NamespaceRecord>;
+  /** ENIConfig -> pods and namespaces that ask for it by name */
+  readonly wishedNames: Map<string, number>;
   /** Kinds whose first snapshot has come: nothing is decided before all have (RST-1). */
   readonly synced: Set<Kind>;
 }
@@ -37,6 +40,7 @@ export function createClusterView(): ClusterView {
     nodeNetworks: new Map(),
     classes: new Map(),
     namespaces: new Map(),
+    wishedNames: new Map(),
     synced: new Set(),
   };
 }
@@ -108,6 +112,7 @@ function put<T extends AnyRecord>(view: ClusterView, store: Map<string, T>, obje
   if (before !== undefined && isOlder(object, before)) return;
   if (before !== undefined) unindex(view, before);
   store.set(key, object);
+  countWish(view, object, 1);
   if ('key' in object && object.nodeName !== undefined) {
     const keys = view.podsOfNode.get(object.nodeName) ?? new Set<string>();
     view.podsOfNode.set(object.nodeName, keys.add(key));
@@ -130,7 +135,17 @@ function remove<T extends AnyRecord>(view: ClusterView, store: Map<string, T>, o
   store.delete(key);
 }
 
+/** Other kinds may carry the annotation too: there it means nothing. */
+function countWish(view: ClusterView, object: AnyRecord, change: 1 | -1): void {
+  const name = object.annotations[POD_ENI_CONFIG];
+  if (name === undefined || !('key' in object || view.namespaces.get(object.name) === object)) return;
+  const count = (view.wishedNames.get(name) ?? 0) + change;
+  if (count > 0) view.wishedNames.set(name, count);
+  else view.wishedNames.delete(name);
+}
+
 function unindex(view: ClusterView, object: AnyRecord): void {
+  countWish(view, object, -1);
   if (!('key' in object) || object.nodeName === undefined) return;
   view.podsOfNode.get(object.nodeName)?.delete(object.key);
 }

@@ -113,3 +113,17 @@ test('[POD-1] where pods may not choose the spec says nothing of them', async ()
   assert.equal(world.spec(node)?.choosing, undefined);
   assert.deepEqual(eniTexts(world, node), ['z-a 2']);
 });
+
+test('[POD-6] nodes say how many addresses of a wished ENIConfig they have, before the pod is put anywhere', async () => {
+  const world = createControllerWorld();
+  const [inA, inB] = [world.joinNode('n1', 'z-a'), world.joinNode('n2', 'z-b')];
+  await world.run(30);
+  const resources = (node: Node) => world.cluster.admin.get('Node', node)?.extendedResources;
+  assert.deepEqual([resources(inA), resources(inB)], [{}, {}]);
+  world.cluster.admin.applyPod({ namespace: 'default', name: 'picky', annotations: WISH('z-a-2') });
+  await world.run(5);
+  assert.deepEqual([resources(inA), resources(inB)], [{ 'eniwhere.io/ip.z-a-2': 9 }, {}]);
+  world.cluster.admin.deletePod(podKey('default', 'picky'));
+  await world.run(40);
+  assert.deepEqual(resources(inA), {});
+});

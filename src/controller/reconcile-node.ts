@@ -17,6 +17,7 @@ import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
 import { cureFor, subnetOf } from './failure-cure.ts';
+import { publishIpResources } from './ip-resources.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { priorityOf } from './priority.ts';
@@ -97,8 +98,10 @@ export async function reconcileNode(
   const reported = await report(deps, { name, next, published, memory });
   if (reported !== undefined) return reported;
   const taintRetryMs = await removeStartupTaint(deps, name, view.settings.targets);
-  const taintRetryAt = taintRetryMs === undefined ? undefined : now + taintRetryMs;
-  const times = [next.nextCheckAt, taintRetryAt, isBackingOff ? memory.backOffUntil : undefined].filter(
+  const resourcesRetryMs = await publishIpResources(deps, name, view);
+  const retryMs = taintRetryMs ?? resourcesRetryMs;
+  const retryAt = retryMs === undefined ? undefined : now + retryMs;
+  const times = [next.nextCheckAt, retryAt, isBackingOff ? memory.backOffUntil : undefined].filter(
     (at) => at !== undefined,
   );
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);

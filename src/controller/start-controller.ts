@@ -1,5 +1,6 @@
 // The controller: watches the cluster, reads EC2, and reconciles one node at a time.
 
+import { POD_ENI_CONFIG } from '../domain/eniconfig/pod-choice.ts';
 import type { InstanceId, NodeName } from '../domain/ids.ts';
 import { isOwned } from '../domain/ipam/tags.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -188,6 +189,8 @@ function startWatches(
     }),
     follow('Pod', (pod) => {
       if (pod.nodeName !== undefined) queue.add(pod.nodeName);
+      // The first pod that asks for an ENIConfig can be scheduled only once nodes say what they have of it.
+      else if (clusterView.wishedNames.get(pod.annotations[POD_ENI_CONFIG] ?? '') === 1) addAll();
     }),
     follow('EniConfig', () => {
       reads.readMissing();

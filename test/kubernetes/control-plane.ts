@@ -24,6 +24,8 @@ export interface ControlPlaneUser {
 export interface ControlPlaneOptions {
   /** Also run kube-scheduler and kube-controller-manager; or the latter alone, with these of its controllers (`serviceaccount` among them). */
   readonly controllers?: boolean | readonly string[];
+  /** Serve MutatingAdmissionPolicy, which is beta and off by default in 1.34. */
+  readonly mutatingPolicies?: boolean;
   /** Who may log in beside `admin`, with no rights but those that RBAC gives. */
   readonly users?: readonly ControlPlaneUser[];
   /** A namespace to run in and the address there to listen at; loopback of the test's own when absent. */
@@ -63,6 +65,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     // In a namespace of its own nothing else can hold them.
     ports: options.place === undefined ? await freePorts() : { api: 6443, etcd: 2379, etcdPeer: 2380 },
     certificates: makeCertificates(directory, address),
+    mutatingPolicies: options.mutatingPolicies ?? false,
     tokens: new Map(
       ['admin', ...SYSTEM_USERS, ...(options.users ?? []).map(({ name }) => name)].map((name) => [
         name,
@@ -120,6 +123,7 @@ interface Setup {
   readonly netnsPath: string | undefined;
   readonly ports: Readonly<Record<'api' | 'etcd' | 'etcdPeer', number>>;
   readonly certificates: Certificates;
+  readonly mutatingPolicies: boolean;
   /** User -> bearer token. */
   readonly tokens: ReadonlyMap<string, string>;
 }
@@ -221,7 +225,13 @@ function startEtcd(setup: Setup): Daemon {
 }
 
 /** https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/ */
-function apiServerFlags({ directory, address, ports, certificates }: Setup): readonly string[] {
+function apiServerFlags({
+  directory,
+  address,
+  ports,
+  certificates,
+  mutatingPolicies,
+}: Setup): readonly string[] {
   const { server, kubeletClient, authority } = certificates;
   mkdirSync(join(directory, 'apiserver'), { recursive: true });
   return [
@@ -245,6 +255,12 @@ function apiServerFlags({ directory, address, ports, certificates }: Setup): rea
     '--enable-admission-plugins=NodeRestriction',
     '--allow-privileged=true',
     '--profiling=false',
+    ...(mutatingPolicies
+      ? [
+          '--feature-gates=MutatingAdmissionPolicy=true',
+          '--runtime-config=admissionregistration.k8s.io/v1beta1=true',
+        ]
+      : []),
   ];
 }
 

@@ -44,7 +44,13 @@ export const hasGroupsOf = (
 export function eniRole(view: NodeView, eni: EniView): EniRole {
   if (view.selection.kind === 'None') return 'frozen';
   if (matchesSelection(eni, view.selection)) return 'current';
-  return view.settings.onEniConfigChange === 'Keep' && eni.attachment !== undefined ? 'kept' : 'cordoned';
+  return view.settings.onEniConfigChange === 'Keep' && servedEverybody(view, eni) ? 'kept' : 'cordoned';
+}
+
+/** `Keep` is for ENIs of an earlier choice of the node's. One that pods chose never becomes everybody's (POD-3). */
+function servedEverybody(view: NodeView, eni: EniView): boolean {
+  const published = view.published?.spec.enis.find((one) => one.eniId === eni.eniId);
+  return published !== undefined && published.chosenOnly !== true && !published.cordoned;
 }
 
 /** Problems that pass by themselves, or that are about something else than the node's choice: what was decided stays. */
@@ -60,5 +66,5 @@ export function isFrozenCordoned(view: NodeView, eni: EniView): boolean {
   if (selection.kind !== 'None') return false;
   if (!isUnknowable(selection.problem)) return true;
   const published = view.published?.spec.enis.find((one) => one.eniId === eni.eniId);
-  return published?.cordoned ?? true;
+  return published === undefined || published.cordoned || published.chosenOnly === true;
 }

@@ -44,6 +44,7 @@ function planned(view: NodeView): Plan {
   return result;
 }
 
+const LARGE = { ...nodeView().limits, eniMax: 5 };
 const still = { ...settings, targets: { warmIp: 1, warmEni: 0 } };
 
 describe('[POD-4] pools per ENIConfig', () => {
@@ -79,6 +80,12 @@ describe('[POD-4] pools per ENIConfig', () => {
     ]);
   });
 
+  it('two pools that need an ENI in the same round note two intents with ids of their own', () => {
+    const view = nodeView({ podPools: [pool(1, 'x'), pool(1, 'y')], settings: still, limits: LARGE });
+    const ids = planned(view).spec.intents.map(({ id }) => id);
+    assert.deepEqual([ids.length, new Set(ids).size], [3, 3]);
+  });
+
   it('neither pool counts the other’s free addresses as its own', () => {
     const view = nodeView({
       podEnis: [podEni(1, { addresses: addresses(1, 5) }), chosenEni(2, 1)],
@@ -98,6 +105,22 @@ describe('[POD-4] pools per ENIConfig', () => {
     });
     const eni = planned(view).spec.enis.find((one) => one.eniId === eniId(2));
     assert.deepEqual([eni?.cordoned, eni?.withdrawing.length, eni?.chosenOnly], [true, 2, undefined]);
+  });
+
+  it('and never becomes everybody’s: neither with Keep, nor while the selection cannot be known', () => {
+    const before = settled(
+      nodeView({
+        podEnis: [chosenEni(2, 2)],
+        podPools: [pool(2)],
+        settings: { ...still, onEniConfigChange: 'Keep' },
+      }),
+    );
+    const unknown: NodeView['selection'] = { ...noSelection, problem: 'EniConfigUnresolved' } as never;
+    for (const selection of [before.selection, unknown]) {
+      const after = settled({ ...before, selection, podPools: [] });
+      const eni = planned(after).spec.enis.find((one) => one.eniId === eniId(2));
+      assert.equal(eni?.cordoned, true, selection.kind);
+    }
   });
 
   it('pods that chose are served although the node’s own selection fails', () => {
@@ -220,7 +243,9 @@ describe('[POD-4] over any mix of pools', () => {
           }),
         );
         const next = planned(view);
-        const coming = view.enis.length + next.spec.intents.length;
+        const ids = next.spec.intents.map(({ id }) => id);
+        assert.equal(new Set(ids).size, ids.length, 'each intent has an id of its own');
+        const coming = view.enis.length + ids.length;
         assert.ok(coming <= view.limits.eniMax, `${coming} ENIs`);
         for (const action of next.actions) {
           if (action.do !== 'AssignAddresses') continue;

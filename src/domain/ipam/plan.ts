@@ -3,7 +3,7 @@
 import { compareIps } from '../address/ip-number.ts';
 import type { Ip } from '../address/ip.ts';
 import type { PodDecision } from '../eniconfig/pod-choice.ts';
-import type { PodKey, SubnetId } from '../ids.ts';
+import { intentId, type PodKey, type SubnetId } from '../ids.ts';
 import type { Action } from './action.ts';
 import { hasGroupsOf, isFrozenCordoned } from './eni-role.ts';
 import type { Intent, NodeNetworkSpec, SpecEni } from './node-network.ts';
@@ -75,10 +75,12 @@ function planParts(view: NodeView): readonly PlannedPart[] {
   const coming = new Map(
     ordered.map((part) => [part, part.pool.unattached.length + openIntents(part.view).length]),
   );
-  return ordered.map((part): PlannedPart => {
+  return ordered.map((part, n): PlannedPart => {
     let reservedEniCount = 0;
     for (const [other, count] of coming) if (other !== part) reservedEniCount += count;
-    const ofPart = { ...part.view, reservedEniCount };
+    // Each pool may note an intent in this very round, and every intent's id is a client token of its own.
+    const freshIntentId = n === 0 ? view.freshIntentId : intentId(`${view.freshIntentId}-${n}`);
+    const ofPart = { ...part.view, reservedEniCount, freshIntentId };
     const growth = planGrowth(ofPart, part.pool);
     coming.set(part, part.pool.unattached.length + growth.intents.length);
     const release = planRelease(ofPart, part.pool, growth.neededCount);

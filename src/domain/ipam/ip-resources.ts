@@ -1,0 +1,42 @@
+// How many pods that chose an ENIConfig a node can take, as extended resources that the scheduler reads.
+
+import { slotsPerEni } from '../instance/slots.ts';
+import type { NodeView } from './node-view.ts';
+
+/** Of the resource's name; behind it comes the ENIConfig's. */
+export const IP_RESOURCE_PREFIX = 'eniwhere.io/ip.';
+/** The part of a resource's name behind the slash takes 63 characters, of which `ip.` are three. */
+const NAME_LENGTH_MAX = 60;
+
+/** An ENIConfig that the node could use: in its zone and VPC, and sound. */
+export interface UsableEniConfig {
+  readonly name: string;
+  readonly freeAddressCount: number;
+}
+
+/**
+ * `eniwhere.io/ip.NAME` -> addresses of it that pods which chose it can have on the node: those of its ENIs there, and of
+ * the ENIs that could still be attached, as far as the subnet has addresses. ENIs that could become anybody's count for
+ * every ENIConfig; once one is attached, the others' figures fall.
+ */
+export function ipResources(
+  view: NodeView,
+  usable: readonly UsableEniConfig[],
+): Readonly<Record<string, number>> {
+  const slots = slotsPerEni(view.limits);
+  const eniMax = Math.min(view.limits.eniMax, view.settings.targets.maxEni ?? view.limits.eniMax);
+  const secondary = view.enis.filter((eni) => !eni.primary);
+  const chosen = new Set((view.choosing?.pods ?? []).map(({ pod }) => pod));
+  const indifferent = view.pods.filter((pod) => !chosen.has(pod)).length;
+  const own = view.selection.kind === 'EniConfig' ? view.selection.name : undefined;
+  const resources: Record<string, number> = {};
+  for (const { name, freeAddressCount } of usable) {
+    if (name.length > NAME_LENGTH_MAX) continue;
+    const enis = secondary.filter((eni) => eni.owned && eni.eniConfig === name);
+    const spareCount = Math.max(0, eniMax - 1 - secondary.length);
+    const held = enis.reduce((sum, eni) => sum + eni.addresses.length, 0);
+    const room = Math.min(slots * (enis.length + spareCount), held + freeAddressCount);
+    resources[`${IP_RESOURCE_PREFIX}${name}`] = Math.max(0, room - (name === own ? indifferent : 0));
+  }
+  return resources;
+}
