@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parseControllerSettings } from '../../src/controller/controller-settings.ts';
+import { parseAgentSettings } from '../../src/agent/agent-settings.ts';
+import { parseProcessSettings } from '../../src/controller/process-settings.ts';
 import type { Environment } from '../../src/domain/settings-reader.ts';
 
-/** Set by the chart itself, from other values than `env`. */
-const BY_THE_CHART = ['CLUSTER_NAME'];
+/** Set by the chart itself, or tied to how its containers are made. */
+const BY_THE_CHART =
+  /^(CLUSTER_NAME|MY_\w+|KUBERNETES_SERVICE_\w+|HOST_CNI_\w+|ENIWHERE_(AGENT_SOCKET|JOURNAL|NETNS|PLUGIN_SOURCE|SERVICE_ACCOUNT_DIRECTORY))$/;
 
 /** The variables that a parser looks at. */
 function namesRead(parse: (env: Environment) => unknown): readonly string[] {
@@ -23,7 +25,7 @@ function namesRead(parse: (env: Environment) => unknown): readonly string[] {
       },
     ),
   );
-  return [...names].filter((name) => !BY_THE_CHART.includes(name)).sort();
+  return [...names].filter((name) => !BY_THE_CHART.test(name)).sort();
 }
 
 const schema = JSON.parse(readFileSync('deploy/chart/values.schema.json', 'utf8')) as {
@@ -31,16 +33,20 @@ const schema = JSON.parse(readFileSync('deploy/chart/values.schema.json', 'utf8'
 };
 const accepted = Object.keys(schema.properties.env.properties);
 const helpers = readFileSync('deploy/chart/templates/_helpers.tpl', 'utf8');
-const agents = (/define "eniwhere.agentVariables" -}}\n([A-Z0-9_ ]+)\n/.exec(helpers)?.[1] ?? '').split(' ');
-const shared = ['AWS_VPC_K8S_CNI_LOGLEVEL'];
+const listed = (name: string): readonly string[] =>
+  (new RegExp(`define "eniwhere.${name}" -}}\n([A-Z0-9_ ]+)\n`).exec(helpers)?.[1] ?? '').split(' ');
 
-test('the chart takes every setting of the controller', () => {
-  const missing = namesRead(parseControllerSettings).filter((name) => !accepted.includes(name));
-  assert.deepEqual(missing, []);
+const ofController = namesRead(parseProcessSettings);
+const ofAgent = namesRead(parseAgentSettings);
+
+test('the chart takes every setting of the two programs, and none that they do not read', () => {
+  assert.deepEqual(accepted.sort(), [...new Set([...ofController, ...ofAgent])].sort());
 });
 
-test('what the chart takes beside them is sent to the agents', () => {
-  const controllers = namesRead(parseControllerSettings);
-  const others = accepted.filter((name) => !controllers.includes(name) || shared.includes(name));
-  assert.deepEqual(others.sort(), agents);
+test('the chart sends each setting to the program that reads it', () => {
+  assert.deepEqual(listed('agentVariables'), ofAgent);
+  assert.deepEqual(
+    listed('sharedVariables'),
+    ofAgent.filter((name) => ofController.includes(name)),
+  );
 });

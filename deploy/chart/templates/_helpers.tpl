@@ -16,12 +16,12 @@ app.kubernetes.io/component: {{ .component }}
 
 {{- /* Of `env`, what concerns the agent; all else is the controller's. */}}
 {{- define "eniwhere.agentVariables" -}}
-AWS_VPC_K8S_CNI_LOGLEVEL DISABLE_INTROSPECTION DISABLE_METRICS DISABLE_POD_V6 ENABLE_BANDWIDTH_PLUGIN ENIWHERE_ADD_WAIT_SECONDS ENIWHERE_AWS_CNI_VETHPREFIX ENIWHERE_CHAINED_PLUGINS ENIWHERE_METRICS_BIND_ADDRESS ENIWHERE_TUNING_SYSCTLS INTROSPECTION_BIND_ADDRESS
+AWS_VPC_K8S_CNI_LOGLEVEL CLUSTER_ENDPOINT DISABLE_INTROSPECTION DISABLE_METRICS DISABLE_POD_V6 ENABLE_BANDWIDTH_PLUGIN ENIWHERE_ADD_WAIT_SECONDS ENIWHERE_AWS_CNI_VETHPREFIX ENIWHERE_CHAINED_PLUGINS ENIWHERE_METRICS_BIND_ADDRESS ENIWHERE_TUNING_SYSCTLS INTROSPECTION_BIND_ADDRESS
 {{- end }}
 
 {{- /* What both programs take. */}}
 {{- define "eniwhere.sharedVariables" -}}
-AWS_VPC_K8S_CNI_LOGLEVEL
+AWS_VPC_K8S_CNI_LOGLEVEL CLUSTER_ENDPOINT
 {{- end }}
 
 {{- define "eniwhere.commonEnv" -}}
@@ -37,12 +37,6 @@ AWS_VPC_K8S_CNI_LOGLEVEL
   valueFrom:
     fieldRef:
       fieldPath: metadata.namespace
-{{- with .Values.apiServer.host }}
-- name: KUBERNETES_SERVICE_HOST
-  value: {{ . | quote }}
-- name: KUBERNETES_SERVICE_PORT
-  value: {{ required "apiServer.port is required with apiServer.host" $.Values.apiServer.port | quote }}
-{{- end }}
 {{- end }}
 
 {{- define "eniwhere.controllerEnv" -}}
