@@ -113,7 +113,7 @@ suite('[LEAD-2] a controller per term', () => {
     const leading = startLeading({
       store,
       clock,
-      monotonicNow: () => kernel.now(),
+      bootTimeNow: () => kernel.now(),
       log,
       identity: 'me',
       times: LEASE_TIMES,

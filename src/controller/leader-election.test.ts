@@ -107,7 +107,7 @@ suite('[LEAD-1] an election', () => {
 
   const stops: readonly [string, (elector: Elector) => void, (elector: Elector) => void][] = [
     ['its process was stopped', (elector) => elector.pause(), (elector) => elector.resume()],
-    ['its machine slept', (elector) => elector.sleep(), (elector) => elector.wake()],
+    ['its virtual machine was halted', (elector) => elector.halt(), (elector) => elector.resume()],
     [
       'its process was stopped, and its clock set back',
       (elector) => (elector.pause(), elector.jump(-3_600_000)),
@@ -141,7 +141,7 @@ suite('[LEAD-1] an election', () => {
   });
 });
 
-type Trouble = 'down' | 'up' | 'lossy' | 'sound' | 'pause' | 'resume' | 'sleep' | 'wake' | 'ahead' | 'back';
+type Trouble = 'down' | 'up' | 'lossy' | 'sound' | 'pause' | 'resume' | 'ahead' | 'back';
 
 suite('[LEAD-1] whatever happens', () => {
   test('nobody leads while a call of another may be under way, and in the end one leads', async () => {
@@ -152,8 +152,6 @@ suite('[LEAD-1] whatever happens', () => {
       'sound',
       'pause',
       'resume',
-      'sleep',
-      'wake',
       'ahead',
       'back',
     );
@@ -167,7 +165,7 @@ suite('[LEAD-1] whatever happens', () => {
           befall(world, elector, trouble);
           await world.run(forMs);
         }
-        for (const elector of world.electors) elector.wake();
+        for (const elector of world.electors) elector.resume();
         befall(world, world.electors[0]!, 'up');
         befall(world, world.electors[0]!, 'sound');
         await world.run(2 * durationMs + 3 * TRY_MS);
@@ -194,10 +192,6 @@ function befall({ lease }: World, elector: Elector, trouble: Trouble): void {
       return;
     case 'pause':
     case 'resume':
-    case 'sleep':
-    case 'wake':
-      // A machine that sleeps is woken, not resumed.
-      if (trouble === 'resume') elector.wake();
-      else elector[trouble]();
+      elector[trouble]();
   }
 }

@@ -36,9 +36,8 @@ export interface Elector {
   /** The process does not run; what becomes due meanwhile runs at its end. */
   pause(): void;
   resume(): void;
-  /** The whole machine sleeps: the process, and its monotonic clock. */
-  sleep(): void;
-  wake(): void;
+  /** The virtual machine is halted: the process, and its clock since boot. `resume` ends it. */
+  halt(): void;
   /** No call is under way: gives the lease up. */
   stop(): Promise<void>;
 }
@@ -54,7 +53,7 @@ export function startElector(kernel: Kernel, world: LeaseWorld, name: string, ti
   const election: Election = startElection({
     store: storeOf(kernel, world, machine),
     clock: machine.clock,
-    monotonicNow: machine.monotonicNow,
+    bootTimeNow: machine.bootTimeNow,
     log: silent,
     identity: name,
     times,
@@ -72,8 +71,7 @@ export function startElector(kernel: Kernel, world: LeaseWorld, name: string, ti
     jump: machine.jump,
     pause: machine.pause,
     resume: machine.resume,
-    sleep: machine.sleep,
-    wake: machine.wake,
+    halt: machine.halt,
     stop: async () => {
       term = undefined;
       await election.stop();
@@ -81,9 +79,9 @@ export function startElector(kernel: Kernel, world: LeaseWorld, name: string, ti
   };
 }
 
-interface Machine extends Pick<Elector, 'isPaused' | 'jump' | 'pause' | 'resume' | 'sleep' | 'wake'> {
+interface Machine extends Pick<Elector, 'isPaused' | 'jump' | 'pause' | 'resume' | 'halt'> {
   readonly clock: Clock;
-  readonly monotonicNow: () => number;
+  readonly bootTimeNow: () => number;
   /** Resolves when the process runs. */
   running(): Promise<void>;
 }
@@ -91,8 +89,8 @@ interface Machine extends Pick<Elector, 'isPaused' | 'jump' | 'pause' | 'resume'
 function createMachine(kernel: Kernel, name: string): Machine {
   const world = kernel.clock(name);
   let offsetMs = 0;
-  let sleptMs = 0;
-  let asleepSince: number | undefined;
+  let haltedMs = 0;
+  let haltedSince: number | undefined;
   let isPaused = false;
   const waiting: (() => void)[] = [];
   const whenRunning = (run: () => void): void => {
@@ -100,6 +98,8 @@ function createMachine(kernel: Kernel, name: string): Machine {
     else run();
   };
   const resume = (): void => {
+    haltedMs += kernel.now() - (haltedSince ?? kernel.now());
+    haltedSince = undefined;
     isPaused = false;
     for (const run of waiting.splice(0)) run();
   };
@@ -119,7 +119,7 @@ function createMachine(kernel: Kernel, name: string): Machine {
       timer,
       sleep: (ms, label) => new Promise((resolve) => void timer(ms, label, resolve)),
     },
-    monotonicNow: () => (asleepSince ?? kernel.now()) - sleptMs,
+    bootTimeNow: () => (haltedSince ?? kernel.now()) - haltedMs,
     running: () => new Promise((resolve) => whenRunning(resolve)),
     isPaused: () => isPaused,
     jump: (ms) => {
@@ -129,14 +129,9 @@ function createMachine(kernel: Kernel, name: string): Machine {
       isPaused = true;
     },
     resume,
-    sleep: () => {
+    halt: () => {
       isPaused = true;
-      asleepSince ??= kernel.now();
-    },
-    wake: () => {
-      sleptMs += kernel.now() - (asleepSince ?? kernel.now());
-      asleepSince = undefined;
-      resume();
+      haltedSince ??= kernel.now();
     },
   };
 }

@@ -13,7 +13,7 @@ import {
   mayAct,
 } from './lease.ts';
 
-const at = (wallMs: number, monotonicMs = wallMs): Instant => ({ wallMs, monotonicMs });
+const at = (wallMs: number, bootMs = wallMs): Instant => ({ wallMs, bootMs });
 const { durationMs, renewDeadlineMs } = LEASE_TIMES;
 const heldBy = (holder: string, more: Partial<Lease> = {}): Lease => ({
   holder,
@@ -84,7 +84,7 @@ suite('[LEAD-1] a call may be sent', () => {
     ['up to the deadline', at(renewDeadlineMs - 1), true],
     ['not from it on', at(renewDeadlineMs), false],
     ['not when the clock was set back meanwhile', at(-86_400_000, renewDeadlineMs), false],
-    ['not when the machine slept, and only the wall clock went on', at(renewDeadlineMs, 1), false],
+    ['not when the machine was halted, and only the wall clock went on', at(renewDeadlineMs, 1), false],
   ];
   for (const [title, now, expected] of cases)
     test(title, () => assert.equal(mayAct(at(0), now, LEASE_TIMES), expected));

@@ -1,11 +1,11 @@
 // Which controller leads: what to do about the lease now, and whether a call may still be sent under it.
 
-/** A point in time on this machine, by two clocks that fail in different ways. */
+/** A point in time on this machine, by two clocks that fail in different ways: a virtual machine that is halted stops the second. */
 export interface Instant {
   /** Since the epoch; somebody may set it. */
   readonly wallMs: number;
-  /** Never set, but stands still while the machine sleeps. */
-  readonly monotonicMs: number;
+  /** Since boot: never set, and goes on while the machine sleeps. */
+  readonly bootMs: number;
 }
 
 export interface Lease {
@@ -96,10 +96,10 @@ export function decideLease({ identity, times, seen, observation, now }: LeaseQu
 export const mayAct = (renewedSince: Instant, now: Instant, times: LeaseTimes): boolean =>
   longestSince(renewedSince, now) < times.renewDeadlineMs;
 
-/** For giving up: the clock that says more. One set back, or one that slept, must not stretch a lease. */
+/** For giving up: the clock that says more. One set back, or halted, must not stretch a lease. */
 export const longestSince = (since: Instant, now: Instant): number =>
-  Math.max(now.wallMs - since.wallMs, now.monotonicMs - since.monotonicMs);
+  Math.max(now.wallMs - since.wallMs, now.bootMs - since.bootMs);
 
 /** For taking over: the clock that says less. One set forward must not shorten another's lease. */
 const shortestSince = (since: Instant, now: Instant): number =>
-  Math.min(now.wallMs - since.wallMs, now.monotonicMs - since.monotonicMs);
+  Math.min(now.wallMs - since.wallMs, now.bootMs - since.bootMs);
