@@ -49,9 +49,16 @@ async function openEc2(region: string | undefined): Promise<Result<AwsAccess, st
   const access = await findAwsAccess(region);
   if (!access.ok) return access;
   const { createAwsEc2 } = await import('../adapters/aws/create-aws-ec2.ts');
-  const ec2 = createAwsEc2({ version: packageFields.version, region: access.value });
+  const options = { version: packageFields.version, region: access.value };
+  const ec2 = createAwsEc2(options);
   const { createAccountReader } = await import('../adapters/aws/account/create-account-reader.ts');
-  return ok({ ec2, account: createAccountReader(access.value), region: access.value });
+  const { createAwsPermissionChecker } = await import('../adapters/aws/check-permissions.ts');
+  return ok({
+    ec2,
+    account: createAccountReader(access.value),
+    permissions: createAwsPermissionChecker(options),
+    region: access.value,
+  });
 }
 
 /** Loads the Linux adapter only for commands of the agent. */

@@ -8,6 +8,7 @@ import type { AccountReader } from '../ports/account.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClusterReader } from '../ports/cluster.ts';
 import type { Ec2Reader } from '../ports/ec2.ts';
+import type { PermissionChecker } from '../ports/permissions.ts';
 import type { RunPlan, SimulationResult } from '../lab/scenario/simulation/simulate.ts';
 import type { AgentCommands } from './agent-node.ts';
 
@@ -80,6 +81,7 @@ export interface SimulationMachine {
 export interface AwsAccess {
   readonly ec2: Ec2Reader;
   readonly account: AccountReader;
+  readonly permissions: PermissionChecker;
   readonly region: string;
 }
 

@@ -13,6 +13,7 @@ import { type ClusterOptions, openPictures, withClusterOptions } from './with-pi
 interface Options extends ClusterOptions {
   readonly output: Format;
   readonly all: boolean;
+  readonly asController: boolean;
 }
 
 export function addDoctor(program: Command, context: CliContext, end: (exitCode: number) => void): void {
@@ -23,6 +24,11 @@ export function addDoctor(program: Command, context: CliContext, end: (exitCode:
         'each finding what it is, why it matters and the command that puts it right. Changes nothing.',
     )
     .option('--all', 'list also the checks that found nothing', false)
+    .option(
+      '--as-controller',
+      "the AWS credentials are those of the controller's role: what they do not allow is an error",
+      false,
+    )
     .addHelpText(
       'after',
       `
@@ -31,6 +37,7 @@ Exit code: 0 when all is in order, 1 with warnings, 2 with errors, or when the c
 Examples:
   eniwhere doctor
   eniwhere doctor --all --region eu-west-1
+  AWS_PROFILE=eniwhere-controller eniwhere doctor --as-controller
   eniwhere doctor -o json | jq '.findings[] | select(.severity == "error")'
   eniwhere doctor --scenario docs/examples/trouble.yaml   # in a lab, without a cluster`,
     )
@@ -47,7 +54,14 @@ async function runDoctor(context: CliContext, options: Options): Promise<number>
     const picture = await take();
     if (!picture.ok) return complain(context, picture.error);
     const account = await drive(
-      withProgress(context, 'reading the account', gatherAccount(picture.value, sources)),
+      withProgress(
+        context,
+        'reading the account',
+        gatherAccount(picture.value, sources, {
+          of: options.asController ? 'Controller' : 'Caller',
+          clusterName: options.setting['CLUSTER_NAME'],
+        }),
+      ),
     );
     const found = examine(picture.value, account);
     const findings = [...picture.value.unknownKinds.map(notInstalled), ...found.findings];

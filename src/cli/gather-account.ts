@@ -6,16 +6,27 @@ import type { Picture } from '../domain/explain/picture.ts';
 import type { InstanceId, SubnetId } from '../domain/ids.ts';
 import type { AccountReader } from '../ports/account.ts';
 import type { Ec2Eni, Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
+import type { PermissionChecker } from '../ports/permissions.ts';
+import { permissionTarget, untriedNotes } from './permission-target.ts';
 
 export interface AccountSources {
   readonly ec2: Ec2Reader | undefined;
   /** Absent in a lab, which has no route tables. */
   readonly account: AccountReader | undefined;
+  /** Absent in a lab, which has no policies. */
+  readonly permissions: PermissionChecker | undefined;
+}
+
+export interface CredentialsInUse {
+  readonly of: 'Controller' | 'Caller';
+  /** As the controller's settings have it, if a person said so. */
+  readonly clusterName: string | undefined;
 }
 
 export async function gatherAccount(
   picture: Picture,
-  { ec2, account }: AccountSources,
+  { ec2, account, permissions }: AccountSources,
+  credentials: CredentialsInUse,
 ): Promise<AccountPicture> {
   const subnets = picture.index.subnets;
   const vpcIds = [...new Set([...subnets.values()].map((one) => one.vpcId))].filter((id) => id.length > 0);
@@ -39,7 +50,12 @@ export async function gatherAccount(
   const enis = await read('network interfaces', ec2 && (() => ec2.describeNetworkInterfaces({ vpcIds })));
   const routes = await read('route tables', account && (() => account.describeDefaultRoutes(vpcIds)));
   const hopLimits = await read('metadata options', account && (() => account.describeHopLimits(instanceIds)));
+  const tried = await permissions?.checkPermissions(
+    permissionTarget(picture, enis ?? [], credentials.clusterName),
+  );
+  unread.push(...untriedNotes(tried ?? []));
   return {
+    ...(tried === undefined ? {} : { permissions: { of: credentials.of, tried } }),
     ...(vpcs === undefined ? {} : { vpcCidrs: new Map(vpcs.map((one) => [one.vpcId, one.cidrs])) }),
     ...(enis === undefined ? {} : { used: usedBySubnet(enis) }),
     ...(routes === undefined

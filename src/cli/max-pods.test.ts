@@ -17,6 +17,7 @@ const answering = (answer: Ec2Outcome<readonly InstanceLimits[]>): Partial<CliCo
       ok({
         region: 'eu-west-1',
         account: {} as AccountReader,
+        permissions: { checkPermissions: () => Promise.resolve([]) },
         // The command asks for nothing else, and would fail on it.
         ec2: { describeInstanceTypes: () => Promise.resolve(answer) } as unknown as Ec2Reader,
       }),

@@ -69,6 +69,7 @@ export async function openPictures(
     sources: {
       ec2: access.ok ? access.value.ec2 : undefined,
       account: access.ok ? access.value.account : undefined,
+      permissions: access.ok ? access.value.permissions : undefined,
     },
     take: () =>
       withProgress(
@@ -103,7 +104,7 @@ async function inLab(
   const reader = lab.ec2.client('tools');
   return ok({
     drive,
-    sources: { ec2: reader, account: undefined },
+    sources: { ec2: reader, account: undefined, permissions: undefined },
     take: () =>
       drive(
         gatherPicture({

@@ -13,7 +13,9 @@ import {
   NODE_NETWORKS,
   startTestApiServer,
 } from '../../src/adapters/kubernetes/testing-api-server.ts';
-import { createWireWorld, REGION } from './aws-support.ts';
+import { OWNER_TAG } from '../../src/domain/ipam/tags.ts';
+import { must } from '../../src/lab/ec2/testing.ts';
+import { createWireWorld, REGION, type WireWorld } from './aws-support.ts';
 
 interface Ended {
   readonly exitCode: number | null;
@@ -80,6 +82,7 @@ test('[TOOL-1] explain, doctor and status only read a cluster by its kubeconfig,
       const checks = JSON.parse(doctor.out).findings.map((one: { check: string }) => one.check);
       assert.ok(checks.includes('published'), checks.join());
       assert.ok(checks.includes('max-pods'), checks.join());
+      await deniedActionsAreTold(world, env);
 
       const status = await run(['status'], env);
       assert.match(status.out, new RegExp(`^n1 +${podSubnet.zone} `, 'm'));
@@ -99,6 +102,29 @@ test('[TOOL-1] explain, doctor and status only read a cluster by its kubeconfig,
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+/** Dry runs by the doctor: what the role lacks, told of a person's credentials and of the controller's. */
+async function deniedActionsAreTold(world: WireWorld, env: NodeJS.ProcessEnv): Promise<void> {
+  const { subnetId, instanceId, sim } = world;
+  must(sim.admin.createForeignEni({ subnetId, instanceId, tags: { [OWNER_TAG]: 'prod' } }));
+  sim.admin.denyAction('DeleteNetworkInterface');
+  const writes = sim.calls.writeCount();
+  for (const [args, severity] of [
+    [[], 'info'],
+    [['--as-controller'], 'error'],
+  ] as const) {
+    const { findings, passed, notes } = JSON.parse((await run(['doctor', '-o', 'json', ...args], env)).out);
+    const found = findings.find((one: { check: string }) => one.check === 'change-permissions');
+    assert.equal(found?.severity, severity);
+    assert.match(found.what, /do not allow ec2:DeleteNetworkInterface; EC2 says: UnauthorizedOperation/);
+    assert.match(found.fix, /eniwhere iam-policy --cluster/);
+    const held = passed.map((one: { check: string }) => one.check);
+    assert.ok(held.includes('read-permissions') && held.includes('create-permissions'), held.join());
+    assert.match(notes.join(), /AssignPrivateIpAddresses.*EC2 has no dry run/);
+  }
+  assert.equal(sim.calls.writeCount(), writes, 'nothing is changed');
+  sim.admin.allowAction('DeleteNetworkInterface');
+}
 
 test("max-pods takes EC2's limits through the SDK, and the table without a Region", async () => {
   const world = await createWireWorld({});

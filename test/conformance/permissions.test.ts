@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { createAwsPermissionChecker } from '../../src/adapters/aws/check-permissions.ts';
 import { PERMISSIONS } from '../../src/cli/iam-policy.ts';
 import { must } from '../../src/lab/ec2/testing.ts';
-import type { PermissionFinding, PermissionTarget } from '../../src/ports/permissions.ts';
+import type { PermissionFinding } from '../../src/domain/doctor/permission-finding.ts';
+import type { PermissionTarget } from '../../src/ports/permissions.ts';
 import { createWireWorld, REGION, type WireWorld } from './aws-support.ts';
 
 const check = (

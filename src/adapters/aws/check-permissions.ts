@@ -15,8 +15,9 @@ import {
   EC2Client,
   ModifyNetworkInterfaceAttributeCommand,
 } from '@aws-sdk/client-ec2';
+import type { PermissionFinding } from '../../domain/doctor/permission-finding.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
-import type { PermissionChecker, PermissionFinding, PermissionTarget } from '../../ports/permissions.ts';
+import type { PermissionChecker, PermissionTarget } from '../../ports/permissions.ts';
 import { classifyError } from './classify-error.ts';
 import { type AwsEc2Options, clientConfig } from './create-aws-ec2.ts';
 
@@ -83,11 +84,16 @@ function readTries(client: EC2Client): readonly Try[] {
   ];
 }
 
+const NO_CLUSTER_NAME = "the cluster's name is not known";
+
 function writeTries(client: EC2Client, target: PermissionTarget): readonly Try[] {
   const { clusterName, subnetId, securityGroupIds = [], ownEni } = target;
   const create: Try =
-    subnetId === undefined
-      ? { action: 'CreateNetworkInterface', lacks: 'no subnet is known' }
+    subnetId === undefined || clusterName === undefined
+      ? {
+          action: 'CreateNetworkInterface',
+          lacks: clusterName === undefined ? NO_CLUSTER_NAME : 'no subnet is known',
+        }
       : {
           action: 'CreateNetworkInterface',
           send: () =>
@@ -103,7 +109,7 @@ function writeTries(client: EC2Client, target: PermissionTarget): readonly Try[]
             ),
         };
   if (ownEni === undefined) {
-    const lacks = "no ENI with this cluster's tag exists yet";
+    const lacks = clusterName === undefined ? NO_CLUSTER_NAME : "no ENI with this cluster's tag exists yet";
     return [create, ...OWN_ENI_ACTIONS.map((action) => ({ action, lacks }))];
   }
   return [create, ...ownEniTries(client, target, ownEni)];

@@ -2,6 +2,7 @@
 
 import type { Cidr, Ip } from '../address/ip.ts';
 import type { InstanceId, SubnetId, VpcId } from '../ids.ts';
+import type { PermissionFinding } from './permission-finding.ts';
 
 export interface UsedAddresses {
   readonly addresses: readonly Ip[];
@@ -18,6 +19,12 @@ export interface AccountPicture {
   readonly defaultRoutes?: ReadonlyMap<SubnetId, DefaultRoute>;
   /** HttpPutResponseHopLimit */
   readonly hopLimits?: ReadonlyMap<InstanceId, number>;
+  /** Absent when nothing was tried. */
+  readonly permissions?: {
+    /** Whose credentials they are: then what is denied keeps the cluster from working. */
+    readonly of: 'Controller' | 'Caller';
+    readonly tried: readonly PermissionFinding[];
+  };
   /** What could not be read, each with its cause. */
   readonly unread: readonly string[];
 }

@@ -20,13 +20,41 @@ import {
 import type { InstanceId, NodeName, SubnetId } from '../ids.ts';
 import type { AccountPicture } from './account-picture.ts';
 import { exitCodeOf, type Finding } from './finding.ts';
+import type { PermissionFinding } from './permission-finding.ts';
 import { CHECKS, examine } from './run-checks.ts';
+
+const ACTIONS = [
+  'DescribeVpcs',
+  'DescribeSubnets',
+  'CreateNetworkInterface',
+  'AttachNetworkInterface',
+  'AssignPrivateIpAddresses',
+  'DeleteNetworkInterface',
+];
+
+/** All is allowed, but for what has no dry run and what `not` says otherwise of. */
+const tried = (
+  not: Readonly<Record<string, PermissionFinding['verdict']>> = {},
+): readonly PermissionFinding[] =>
+  ACTIONS.map((action) => ({
+    action,
+    verdict: not[action] ?? (action === 'AssignPrivateIpAddresses' ? 'Unknown' : 'Allowed'),
+    message: `UnauthorizedOperation: no ${action}. Encoded authorization failure message: 9f3k`,
+  }));
+
+type Permissions = NonNullable<AccountPicture['permissions']>;
+
+const permitted = (
+  of: Permissions['of'],
+  not?: Readonly<Record<string, PermissionFinding['verdict']>>,
+): { readonly permissions: Permissions } => ({ permissions: { of, tried: tried(not) } });
 
 const ACCOUNT: AccountPicture = {
   vpcCidrs: new Map([[VPC, [cidr('10.0.0.0/16'), cidr('100.64.0.0/16')]]]),
   used: new Map(),
   defaultRoutes: new Map([[POD_SUBNET, 'nat-gateway']]),
   hopLimits: new Map([[instance.instanceId, 1]]),
+  ...permitted('Controller'),
   unread: [],
 };
 
@@ -207,6 +235,38 @@ const cases: readonly Case[] = [
     picture: { pods: [pod('web'), pod('aws-node-x2k4f', { namespace: 'kube-system', hostNetwork: true })] },
     says: /the AWS VPC CNI runs on 1 nodes/,
   },
+  {
+    title: 'a controller that may not read',
+    check: 'read-permissions',
+    severity: 'error',
+    picture: {},
+    account: permitted('Controller', { DescribeVpcs: 'Denied', DescribeSubnets: 'Denied' }),
+    says: /do not allow ec2:DescribeVpcs, ec2:DescribeSubnets; EC2 says: UnauthorizedOperation: no DescribeVpcs$/,
+  },
+  {
+    title: 'a controller that may not create ENIs',
+    check: 'create-permissions',
+    severity: 'error',
+    picture: {},
+    account: permitted('Controller', { CreateNetworkInterface: 'Denied' }),
+    says: /do not allow ec2:CreateNetworkInterface;/,
+  },
+  {
+    title: 'a controller that may attach ENIs and not delete them',
+    check: 'change-permissions',
+    severity: 'error',
+    picture: {},
+    account: permitted('Controller', { DeleteNetworkInterface: 'Denied' }),
+    says: /do not allow ec2:DeleteNetworkInterface;/,
+  },
+  {
+    title: 'a person who may not create ENIs, which is no fault',
+    check: 'create-permissions',
+    severity: 'info',
+    picture: {},
+    account: permitted('Caller', { CreateNetworkInterface: 'Denied' }),
+    says: /do not allow ec2:CreateNetworkInterface;/,
+  },
 ];
 
 suite('doctor', () => {
@@ -239,8 +299,34 @@ suite('doctor', () => {
     const { skipped } = examine(picture(), { unread: [] });
     assert.deepEqual(
       skipped.map(({ check }) => check),
-      ['max-pods', 'free-blocks', 'routes', 'metadata'],
+      [
+        'max-pods',
+        'free-blocks',
+        'routes',
+        'metadata',
+        'read-permissions',
+        'create-permissions',
+        'change-permissions',
+      ],
     );
+  });
+
+  test('[TOOL-5] a permission without an answer leaves its check unmade, unless another of it is denied', () => {
+    const unmade = (not: Readonly<Record<string, PermissionFinding['verdict']>>): readonly string[] =>
+      examine(picture({ nodes: [node({ podCapacity: 20 })] }), {
+        ...ACCOUNT,
+        ...permitted('Controller', not),
+      }).skipped.map(({ check }) => check);
+    assert.deepEqual(unmade({ AttachNetworkInterface: 'Unknown' }), ['change-permissions']);
+    assert.deepEqual(unmade({ AttachNetworkInterface: 'Unknown', DeleteNetworkInterface: 'Denied' }), []);
+    const { skipped } = examine(picture({ nodes: [node({ podCapacity: 20 })] }), {
+      ...ACCOUNT,
+      permissions: {
+        of: 'Controller',
+        tried: [{ action: 'DescribeVpcs', verdict: 'Unknown', message: 'this EC2 ignores DryRun' }],
+      },
+    });
+    assert.equal(skipped.length, 3);
   });
 
   test('before an installation the AWS VPC CNI is only mentioned', () => {

@@ -23,6 +23,17 @@ import {
   checkSnat,
   checkZones,
 } from './network-checks.ts';
+import { type ActionGroup, canTellPermissions, checkPermissions } from './permission-checks.ts';
+
+const PERMISSION_CHECKS: readonly (readonly [id: string, group: ActionGroup, holds: string])[] = [
+  ['read-permissions', 'Read', 'the AWS credentials may read what the controller reads'],
+  ['create-permissions', 'Create', "the AWS credentials may create this cluster's ENIs"],
+  [
+    'change-permissions',
+    'Change',
+    "the AWS credentials may attach, change, detach and delete this cluster's ENIs",
+  ],
+];
 
 interface Check {
   readonly id: string;
@@ -70,6 +81,14 @@ export const CHECKS: readonly Check[] = [
   },
   { id: 'startup-taint', holds: 'no node that serves is kept from pods', run: checkStartupTaint },
   { id: 'aws-cni', holds: 'the AWS VPC CNI does not run beside', run: checkAwsCni },
+  ...PERMISSION_CHECKS.map(
+    ([id, group, holds]): Check => ({
+      id,
+      holds,
+      run: (_, account) => checkPermissions(account, group),
+      canTell: (_, account) => canTellPermissions(account, group),
+    }),
+  ),
 ];
 
 export interface Examination {
