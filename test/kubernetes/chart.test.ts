@@ -104,6 +104,17 @@ test('a setting goes to the program that it concerns', () => {
   assert.deepEqual(envOf('DaemonSet'), ['AWS_VPC_K8S_CNI_LOGLEVEL', 'DISABLE_POD_V6']);
 });
 
+test('the policy for pods that choose is there where the API server serves its kind, and else is not', () => {
+  const served = ['--api-versions', 'admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy'];
+  const set = ['--set-string', 'clusterName=c'];
+  const { stdout } = render(...set, ...served);
+  for (const object of readFileSync(`${TOP}deploy/policies/pod-choice.yaml`, 'utf8').split('---\n'))
+    assert.ok(stdout.includes(object.trim()), object);
+  assert.ok(!render(...set).stdout.includes('kind: MutatingAdmissionPolicy'));
+  const off = render(...set, ...served, '--set', 'podChoicePolicy.enabled=false').stdout;
+  assert.ok(!off.includes('kind: MutatingAdmissionPolicy'));
+});
+
 test('a real API server takes every manifest, with no field that it does not know', async () => {
   const flags = ['--server-side', '--dry-run=server', '--validate=strict'];
   const applied = await plane.kubectl('apply', ...flags, '-f', `${TOP}deploy/manifests/eniwhere.yaml`);
