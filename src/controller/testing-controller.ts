@@ -11,7 +11,7 @@ import type { Result } from '../domain/result.ts';
 import { createSimCluster, type SimCluster } from '../lab/cluster/sim-cluster.ts';
 import { createSimEc2, type SimEc2 } from '../lab/ec2/sim-ec2.ts';
 import { calm } from '../lab/faults/fault-profile.ts';
-import { createKernel } from '../lab/kernel/kernel.ts';
+import { createKernel, type Kernel } from '../lab/kernel/kernel.ts';
 import type { NodeTaint } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
 import { parseNodeNetworkClassSpec } from '../protocol/crd/node-network-class.ts';
@@ -41,6 +41,7 @@ function must<T, E>(result: Result<T, E>): T {
 
 /** What tests of the controller see and do. */
 export interface ControllerWorld {
+  readonly kernel: Kernel;
   readonly ec2: SimEc2;
   readonly cluster: SimCluster;
   readonly controller: Controller;
@@ -64,14 +65,22 @@ export interface ControllerWorld {
   selectionText(node: NodeName): string;
 }
 
-/** Starts the controller with `env` on top of custom networking and a warm pool of one address. */
-export function createControllerWorld(env: Readonly<Record<string, string>> = {}): ControllerWorld {
-  const kernel = createKernel({ seed: 7 });
+/**
+ * Starts the controller with `env` on top of custom networking and a warm pool of one address. With `beside` its cluster
+ * is a second one in the same VPC and at the same time, and has no ENIConfigs.
+ */
+export function createControllerWorld(
+  env: Readonly<Record<string, string>> = {},
+  beside?: Pick<ControllerWorld, 'kernel' | 'ec2'>,
+): ControllerWorld {
+  const kernel = beside?.kernel ?? createKernel({ seed: 7 });
+  const owner = beside === undefined ? 'controller' : 'controller-beside';
   const clock = kernel.clock('world');
-  const ec2 = createSimEc2({ clock, random: kernel.random.fork('ec2'), profile: () => calm.ec2 });
+  const ec2 =
+    beside?.ec2 ?? createSimEc2({ clock, random: kernel.random.fork('ec2'), profile: () => calm.ec2 });
   const random = kernel.random.fork('cluster');
   const cluster = createSimCluster({ clock, random, profile: () => calm.cluster });
-  makeVpc(ec2, cluster);
+  if (beside === undefined) makeVpc(ec2, cluster);
   const settings = must(
     parseControllerSettings({
       AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
@@ -83,12 +92,12 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
   let lives = 0;
   const start = (): Controller => {
     lives += 1;
-    const own = kernel.clock('controller');
+    const own = kernel.clock(owner);
     return startController({
       cluster: cluster.client({ clock: own }),
-      ec2: ec2.client({ name: 'controller', clock: own }),
+      ec2: ec2.client({ name: owner, clock: own }),
       clock: own,
-      random: kernel.random.fork(`controller-${lives}`),
+      random: kernel.random.fork(`${owner}-${lives}`),
       log: quiet,
       settings,
     });
@@ -101,6 +110,7 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
   };
   const specOf = (node: NodeName): NodeNetworkSpec | undefined => admin.nodeNetwork(node)?.spec;
   return {
+    kernel,
     ec2,
     cluster,
     controller,
@@ -135,7 +145,7 @@ export function createControllerWorld(env: Readonly<Record<string, string>> = {}
       must(ec2.admin.occupyAddresses(subnetId, free - leaveFree));
     },
     restartController: () => {
-      kernel.kill('controller');
+      kernel.kill(owner);
       start();
     },
     run,
