@@ -8,6 +8,7 @@ import type { Ec2Eni, Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import type { Budget } from './budget.ts';
 import type { ClusterView } from './cluster-view.ts';
+import { noteRead, type ReadSubject } from './read-trouble.ts';
 import { readTaggedSubnets } from './tagged-subnets.ts';
 import { type Ec2View, knownValue, recordAnswer, recordEnis } from './ec2-view.ts';
 
@@ -112,7 +113,7 @@ export async function readMissing(deps: DescribeDeps): Promise<MissingRead> {
 /** Waits for a read token, makes the call, and logs what went wrong. */
 async function describe<T>(
   deps: Omit<DescribeDeps, 'cluster'>,
-  what: string,
+  what: ReadSubject,
   call: () => Promise<Ec2Outcome<readonly T[]>>,
 ): Promise<readonly T[] | undefined> {
   for (let taken = deps.budget.takeRead(); !taken.granted; taken = deps.budget.takeRead()) {
@@ -120,6 +121,7 @@ async function describe<T>(
   }
   const sentAt = deps.clock.now();
   const outcome = await call();
+  noteRead(deps.view.troubles, what, outcome);
   if (outcome.kind === 'ok') {
     // Each page is a request of its own.
     const pageCount = Math.ceil(outcome.value.length / ITEMS_PER_PAGE);

@@ -16,6 +16,7 @@ import {
   missed,
   sighted,
 } from './eni-belief.ts';
+import type { ReadTroubles } from './read-trouble.ts';
 
 /** `Missing`: EC2 was asked and does not have it. */
 export type Known<T> = { readonly kind: 'Known'; readonly value: T } | { readonly kind: 'Missing' };
@@ -46,6 +47,8 @@ export interface Ec2View {
   readonly enisNear: ReadonlyMap<InstanceId, ReadonlySet<EniId>>;
   /** Instances whose ENIs a describe has answered since this process began: before that nothing is decided for them. */
   readonly readInstances: Set<InstanceId>;
+  /** What EC2 refuses to tell. */
+  readonly troubles: ReadTroubles;
   /** class -> what is believed of its tags */
   readonly tagged: Map<string, TagBelief>;
 }
@@ -62,6 +65,7 @@ export function createEc2View(now: number): Ec2View {
     enis: new Map(),
     enisNear: new Map(),
     readInstances: new Set(),
+    troubles: new Map(),
     tagged: new Map(),
   };
 }

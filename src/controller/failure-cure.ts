@@ -4,6 +4,7 @@ import type { SubnetId } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import type { NodeView, Obstacle } from '../domain/ipam/node-view.ts';
 import type { Ec2Failure } from '../ports/ec2.ts';
+import { failureText } from './failure-text.ts';
 
 export interface Cure {
   /** Stops growth for a while, and is told to people. */
@@ -32,7 +33,7 @@ const again = { reread: false, pollSubnet: false } as const;
 
 /** Pure: the cure for `failure` of `action` in the node's present view. */
 export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cure {
-  const said = `${failure.code}: ${failure.message}`;
+  const said = failureText(failure);
   switch (failure.kind) {
     case 'throttled':
     case 'server-error':

@@ -21,7 +21,8 @@ import { publishIpResources } from './ip-resources.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { priorityOf } from './priority.ts';
-import { emitEvents, tellGroups, withOwnConditions } from './report.ts';
+import { readTrouble } from './read-trouble.ts';
+import { emitEvents, tellGroups, tellTrouble, withOwnConditions } from './report.ts';
 import type { NodeChoices } from './select-for-node.ts';
 import { removeStartupTaint } from './startup-taint.ts';
 import { snapshotOf } from './snapshot.ts';
@@ -69,17 +70,17 @@ export async function reconcileNode(
   for (const { id } of deps.clusterView.nodeNetworks.get(name)?.spec.intents ?? [])
     if (!memory.intentSince.has(id)) memory.intentSince.set(id, now);
   const snapshot = snapshotOf(name, sources, memory);
-  if (!snapshot.ok) {
-    deps.log.debug('node cannot be decided yet', { node: name, waitingFor: snapshot.error });
+  const whole = snapshot.ok ? plan(snapshot.value) : undefined;
+  const trouble = readTrouble(deps.ec2View.troubles);
+  if (!snapshot.ok || whole === undefined) {
+    const waitingFor = snapshot.ok ? "the node's own subnet is not known" : snapshot.error;
+    deps.log.debug('node cannot be decided yet', { node: name, waitingFor });
+    if (trouble !== undefined && deps.clusterView.nodes.has(name))
+      tellTrouble(deps.cluster, name, memory, trouble);
     deps.reads.readMissing();
     return undefined;
   }
   const view = snapshot.value;
-  const whole = plan(view);
-  if (whole === undefined) {
-    deps.reads.readMissing();
-    return undefined;
-  }
   remember(memory, view, whole);
   const isBackingOff = now < memory.backOffUntil;
   const { next, isWaiting } = withinBudget(deps, { name, view, whole, memory, isBackingOff });
@@ -303,7 +304,8 @@ async function stillValid(deps: ReconcileDeps, { name, view, action }: Step): Pr
 /** Writes conditions and Events. Answers when to try again, if the write did not work. */
 async function report(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   const { name, next, published, memory } = round;
-  emitEvents(deps.cluster, name, next, memory);
+  const trouble = readTrouble(deps.ec2View.troubles);
+  emitEvents(deps.cluster, name, { plan: next, trouble }, memory);
   for (const subnetId of next.fullSubnets) deps.reads.pollSubnet(subnetId);
   if (published === undefined) return undefined;
   const status = withOwnConditions(published.status ?? emptyStatus, next.conditions, deps.clock.now());

@@ -1,10 +1,12 @@
 // Keeps the status of an ENIConfig, so that a mistake shows before any node meets it.
 
+import type { EniConfigView } from '../domain/eniconfig/eni-config.ts';
 import { sameData } from '../domain/same-data.ts';
 import type { ClusterWriter, EniConfigStatus } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Ec2View } from './ec2-view.ts';
+import { readTrouble } from './read-trouble.ts';
 import { resolveEniConfig } from './resolve-eni-configs.ts';
 
 /** The free count is only worth a write when it moved by this much, or reached or left nothing. */
@@ -24,19 +26,8 @@ interface Deps {
 export async function reportEniConfig(deps: Deps, name: string): Promise<number | undefined> {
   const record = deps.clusterView.eniConfigs.get(name);
   if (record === undefined) return undefined;
-  const resolved = resolveEniConfig(record, deps.ec2View);
-  if (resolved.kind === 'Unresolved') return undefined;
-  const status: EniConfigStatus =
-    resolved.kind === 'Invalid'
-      ? { ready: false, message: `${resolved.message}; ${resolved.fix}` }
-      : {
-          ready: true,
-          message: `subnet ${resolved.subnet.subnetId} in ${resolved.subnet.zone}`,
-          zone: resolved.subnet.zone,
-          cidr: resolved.subnet.cidr,
-          freeAddressCount: resolved.subnet.freeAddressCount,
-        };
-  if (!isWorthWriting(record.status, status)) return undefined;
+  const status = statusOf(resolveEniConfig(record, deps.ec2View), deps.ec2View);
+  if (status === undefined || !isWorthWriting(record.status, status)) return undefined;
   const outcome = await deps.cluster.updateEniConfigStatus(record, status);
   if (outcome.kind === 'ok') return undefined;
   const cause = outcome.kind === 'failed' ? outcome.failure.message : outcome.cause;
@@ -44,6 +35,22 @@ export async function reportEniConfig(deps: Deps, name: string): Promise<number 
   const isPersons =
     outcome.kind === 'failed' && (outcome.failure.kind === 'invalid' || outcome.failure.kind === 'forbidden');
   return isPersons ? PERSON_MS : RETRY_MS;
+}
+
+/** `undefined` while EC2 has not answered: that passes by itself, unless it refuses to. */
+function statusOf(resolved: EniConfigView, { troubles }: Ec2View): EniConfigStatus | undefined {
+  switch (resolved.kind) {
+    case 'Valid': {
+      const { subnetId, zone, cidr, freeAddressCount } = resolved.subnet;
+      return { ready: true, message: `subnet ${subnetId} in ${zone}`, zone, cidr, freeAddressCount };
+    }
+    case 'Invalid':
+      return { ready: false, message: `${resolved.message}; ${resolved.fix}` };
+    case 'Unresolved': {
+      const trouble = readTrouble(troubles);
+      return trouble && { ready: false, message: `${trouble.message}; ${trouble.fix}` };
+    }
+  }
 }
 
 function isWorthWriting(before: EniConfigStatus | undefined, after: EniConfigStatus): boolean {

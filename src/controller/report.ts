@@ -7,6 +7,7 @@ import type { Obstacle, OwnCondition } from '../domain/ipam/node-view.ts';
 import type { Plan } from '../domain/ipam/plan.ts';
 import type { EventWriter } from '../ports/cluster.ts';
 import type { NodeMemory } from './node-memory.ts';
+import type { ReadTrouble } from './read-trouble.ts';
 
 /** Waiting pods that get an Event of their own in one reconcile; the node's Event speaks for the rest. */
 const POD_EVENTS_MAX = 20;
@@ -40,11 +41,32 @@ export function withOwnConditions(
   return { ...status, conditions: [...status.conditions.filter((one) => !types.has(one.type)), ...mine] };
 }
 
-/** Emits what has changed since the last report, and remembers it. */
-export function emitEvents(events: EventWriter, name: NodeName, plan: Plan, memory: NodeMemory): void {
+/** A node that cannot be decided because EC2 refuses to answer has no NodeNetwork to say it on: it gets an Event. */
+export function tellTrouble(
+  events: EventWriter,
+  name: NodeName,
+  memory: NodeMemory,
+  { code, message, fix }: ReadTrouble,
+): void {
+  const text = `the node's network cannot be decided: ${message}; ${fix}`;
+  if (memory.nodeEvent === text) return;
+  memory.nodeEvent = text;
+  events.emit({ about: { kind: 'Node', name }, type: 'Warning', reason: code, message: text });
+}
+
+/** Emits what has changed since the last report, and remembers it. `trouble` is what EC2 refuses to tell, if anything. */
+export function emitEvents(
+  events: EventWriter,
+  name: NodeName,
+  { plan, trouble }: { readonly plan: Plan; readonly trouble: ReadTrouble | undefined },
+  memory: NodeMemory,
+): void {
   const wrong = plan.conditions.find((one) => one.status === 'False');
-  // At every start EC2 has not answered yet for a moment: that is a condition, but no news for anybody.
-  if (wrong?.reason === 'EniConfigUnresolved') return;
+  if (wrong?.reason === 'EniConfigUnresolved') {
+    // At every start EC2 has not answered yet for a moment: that is a condition, but no news for anybody.
+    if (trouble !== undefined) tellTrouble(events, name, memory, trouble);
+    return;
+  }
   if (wrong === undefined) {
     if (memory.nodeEvent !== undefined) {
       const selected = plan.conditions.find((one) => one.type === 'EniConfigSelected');
