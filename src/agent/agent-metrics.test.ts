@@ -57,7 +57,7 @@ describe('metrics of a snapshot', () => {
   });
 });
 
-const clockOf = (...times: number[]): { now: () => number; timer: never; sleep: never } =>
+const clockOf = (...times: number[]): { now: () => number; bootNow: never; timer: never; sleep: never } =>
   ({ now: () => times.shift() ?? 0 }) as never;
 
 const ADD = {

@@ -1,7 +1,7 @@
 // Ends the rest of released addresses in time (IP-5).
 //
-// A rest is measured by a timer that runs its whole length, never by comparing dates, which a clock that is set forward
-// would shorten. After a restart, addresses whose rest the journal does not say to be over rest once more.
+// A rest is measured by the time since boot, which nobody sets, so it goes on while no agent runs. A journal of an earlier
+// boot, or of a version that did not note it, does not tell: then the whole rest begins anew.
 
 import type { Ip } from '../domain/address/ip.ts';
 import type { Ledger } from '../domain/ipam/ledger.ts';
@@ -45,6 +45,12 @@ export function createCooldowns({ clock, ledger, cooldownMs, endCooldown }: Cool
     else endCooldown([ip]);
   }
 
+  /** How long an address has rested for certain, ms. */
+  function restedMs(ip: Ip): number {
+    const since = ledger().coolingSinceBoot.get(ip);
+    return since === undefined ? 0 : Math.max(0, clock.bootNow() - since);
+  }
+
   function track(): void {
     const lengthMs = cooldownMs();
     if (lengthMs === undefined) return;
@@ -52,7 +58,7 @@ export function createCooldowns({ clock, ledger, cooldownMs, endCooldown }: Cool
       const rest = rests.get(ip);
       if (rest?.releasedAt === releasedAt) continue;
       rest?.timer.cancel();
-      start(ip, releasedAt, lengthMs);
+      start(ip, releasedAt, Math.max(0, lengthMs - restedMs(ip)));
     }
   }
 

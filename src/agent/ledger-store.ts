@@ -88,8 +88,9 @@ export function createLedgerStore(deps: LedgerStoreDeps): LedgerStore {
   };
   const commit = (request: Pick<Pending, 'records' | 'applied' | 'undo'>): Promise<CommitResult> =>
     new Promise((done, broke) => {
-      if (request.applied) apply(request.records);
-      state.pending.push({ ...request, done, broke });
+      const records = request.records.map((record) => dated(record, deps.clock));
+      if (request.applied) apply(records);
+      state.pending.push({ ...request, records, done, broke });
       state.draining ??= drain(state, deps, apply);
     });
   return {
@@ -118,6 +119,10 @@ export function createLedgerStore(deps: LedgerStoreDeps): LedgerStore {
     failure: () => state.failure,
   };
 }
+
+/** A rest is measured by the clock that nobody sets, across the agent's lives. */
+const dated = (record: JournalRecord, clock: Clock): JournalRecord =>
+  record.type === 'Released' ? { bootAt: clock.bootNow(), ...record } : record;
 
 export const released = (allocation: Allocation, at: number): JournalRecord => ({
   type: 'Released',

@@ -151,7 +151,7 @@ describe('a cooldown', () => {
   const A = ip('10.1.0.4');
   const LENGTH_MS = 30_000;
 
-  test('is whole again after a restart, whatever the dates say: a clock may have been set between two lives [IP-5]', async () => {
+  test('is whole again where the journal knows dates alone: a clock may have been set between two lives [IP-5]', async () => {
     for (const releasedAt of [0, Number.MAX_SAFE_INTEGER]) {
       const kernel = createKernel({ seed: 1 });
       const ended: string[] = [];
@@ -169,6 +169,30 @@ describe('a cooldown', () => {
       assert.deepEqual(ended, [A]);
     }
   });
+
+  const lives: readonly [string, releasedMsAgo: number, leftMs: number][] = [
+    ['goes on while no agent runs', 20_000, 10_000],
+    ['is over at once when it ended while no agent ran', 50_000, 0],
+    ['is whole again when the journal is of an earlier boot', -840_000, LENGTH_MS],
+  ];
+  for (const [title, releasedMsAgo, leftMs] of lives)
+    test(`${title} [IP-5]`, async () => {
+      const kernel = createKernel({ seed: 1 });
+      const bootAt = kernel.clock('agent').bootNow() - releasedMsAgo;
+      const ended: string[] = [];
+      const released = { type: 'Released', at: 0, bootAt, sandbox: sandbox('a'), addresses: [A] } as const;
+      const cooldowns = createCooldowns({
+        clock: kernel.clock('agent'),
+        ledger: () => ledgerFrom([released]),
+        cooldownMs: () => LENGTH_MS,
+        endCooldown: (addresses) => ended.push(...addresses),
+      });
+      cooldowns.track();
+      if (leftMs > 0) await pass(kernel, leftMs - 1);
+      assert.deepEqual(ended, []);
+      await pass(kernel, 1);
+      assert.deepEqual(ended, [A]);
+    });
 
   test('is not shortened by a clock that is set forward while the agent runs [IP-5]', async () => {
     const kernel = createKernel({ seed: 1 });

@@ -4,7 +4,7 @@ import { createAwsEc2 } from '../adapters/aws/create-aws-ec2.ts';
 import { createKubernetesCluster } from '../adapters/kubernetes/create-kubernetes-cluster.ts';
 import { inClusterConnection } from '../adapters/kubernetes/in-cluster-connection.ts';
 import { createKubernetesLeaseStore } from '../adapters/kubernetes/kubernetes-lease-store.ts';
-import { systemClock, systemBootTimeNow } from '../adapters/system/clock.ts';
+import { systemClock } from '../adapters/system/clock.ts';
 import { type HttpAnswer, serveLocalHttp } from '../adapters/system/local-http.ts';
 import { createLog } from '../adapters/system/log.ts';
 import { createPrometheusMetrics } from '../adapters/system/prometheus-metrics.ts';
@@ -57,7 +57,6 @@ export async function runController({
   const leading = startLeading({
     store,
     clock,
-    bootTimeNow: systemBootTimeNow,
     log,
     // A pod's name outlives its process.
     identity: `${podName}_${randomHex(random, IDENTITY_DIGITS)}`,

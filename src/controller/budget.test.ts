@@ -171,7 +171,7 @@ test('a clock that jumps back refills nothing', () => {
     throw new Error('nobody waits');
   };
   const budget = createBudget({
-    clock: { now: () => now, timer: () => ({ cancel: () => undefined }), sleep: refuse },
+    clock: { now: () => now, bootNow: () => now, timer: () => ({ cancel: () => undefined }), sleep: refuse },
     onTurn: refuse,
   });
   while (budget.take('DetachNetworkInterface', pods('a')));

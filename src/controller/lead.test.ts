@@ -113,7 +113,6 @@ suite('[LEAD-2] a controller per term', () => {
     const leading = startLeading({
       store,
       clock,
-      bootTimeNow: () => kernel.now(),
       log,
       identity: 'me',
       times: LEASE_TIMES,

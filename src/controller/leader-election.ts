@@ -11,7 +11,7 @@ import {
 } from '../domain/leadership/lease.ts';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { ClusterFailure } from '../ports/cluster.ts';
-import type { LeaseStore, BootTimeNow, Term } from '../ports/leadership.ts';
+import type { LeaseStore, Term } from '../ports/leadership.ts';
 import type { Log } from '../ports/log.ts';
 import type { Outcome } from '../ports/outcome.ts';
 import { createWakeup, type Wakeup } from './wakeup.ts';
@@ -19,7 +19,6 @@ import { createWakeup, type Wakeup } from './wakeup.ts';
 export interface ElectionOptions {
   readonly store: LeaseStore;
   readonly clock: Clock;
-  readonly bootTimeNow: BootTimeNow;
   readonly log: Log;
   /** Of one life of one process, so that no life takes another's lease for its own. */
   readonly identity: string;
@@ -73,9 +72,9 @@ export function startElection(options: ElectionOptions): Election {
   };
 }
 
-const instant = ({ clock, bootTimeNow }: State): Instant => ({
+const instant = ({ clock }: State): Instant => ({
   wallMs: clock.now(),
-  bootMs: bootTimeNow(),
+  bootMs: clock.bootNow(),
 });
 
 async function run(state: State): Promise<void> {

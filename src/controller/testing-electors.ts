@@ -53,7 +53,6 @@ export function startElector(kernel: Kernel, world: LeaseWorld, name: string, ti
   const election: Election = startElection({
     store: storeOf(kernel, world, machine),
     clock: machine.clock,
-    bootTimeNow: machine.bootTimeNow,
     log: silent,
     identity: name,
     times,
@@ -81,7 +80,6 @@ export function startElector(kernel: Kernel, world: LeaseWorld, name: string, ti
 
 interface Machine extends Pick<Elector, 'isPaused' | 'jump' | 'pause' | 'resume' | 'halt'> {
   readonly clock: Clock;
-  readonly bootTimeNow: () => number;
   /** Resolves when the process runs. */
   running(): Promise<void>;
 }
@@ -116,10 +114,10 @@ function createMachine(kernel: Kernel, name: string): Machine {
   return {
     clock: {
       now: () => kernel.now() + offsetMs,
+      bootNow: () => (haltedSince ?? kernel.now()) - haltedMs,
       timer,
       sleep: (ms, label) => new Promise((resolve) => void timer(ms, label, resolve)),
     },
-    bootTimeNow: () => (haltedSince ?? kernel.now()) - haltedMs,
     running: () => new Promise((resolve) => whenRunning(resolve)),
     isPaused: () => isPaused,
     jump: (ms) => {

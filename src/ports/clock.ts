@@ -7,6 +7,8 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since the epoch; may jump, so durations are compared with care. */
   now(): number;
+  /** Milliseconds since the machine booted: never set, and goes on while it sleeps. Of two boots they cannot be compared. */
+  bootNow(): number;
   /** Runs `run` once after `ms` milliseconds. `label` names the wait in traces. */
   timer(ms: number, label: string, run: () => void): Timer;
   /** Resolves after `ms` milliseconds. */

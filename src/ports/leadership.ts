@@ -11,9 +11,6 @@ export interface LeaseStore {
   write(lease: Lease, over: string | undefined): Promise<ClusterOutcome<SeenLease>>;
 }
 
-/** Milliseconds since some moment. Never set forward or back, and goes on while the machine sleeps. */
-export type BootTimeNow = () => number;
-
 /** One uninterrupted time as leader. */
 export interface Term {
   /**

@@ -6,7 +6,7 @@ import {
   type ClosableLeaseStore,
   createKubernetesLeaseStore,
 } from '../../src/adapters/kubernetes/kubernetes-lease-store.ts';
-import { systemClock, systemBootTimeNow } from '../../src/adapters/system/clock.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
 import { createLog } from '../../src/adapters/system/log.ts';
 import { systemRandom } from '../../src/adapters/system/random.ts';
 import { type Election, startElection } from '../../src/controller/leader-election.ts';
@@ -58,7 +58,6 @@ function contend(identity: string): Contender {
   const election = startElection({
     store: storeOf('contended'),
     clock: systemClock,
-    bootTimeNow: systemBootTimeNow,
     log: createLog({ level: 'error', fd: 2 }),
     identity,
     times: TIMES,

@@ -29,6 +29,7 @@ export { cidr, ip };
 
 export const realClock: Clock = {
   now: () => Date.now(),
+  bootNow: () => performance.now(),
   timer: (ms, _label, run) => {
     const timer = setTimeout(run, ms);
     return { cancel: () => clearTimeout(timer) };

@@ -23,7 +23,7 @@ function startPod(context: TestContext): Pod {
     host: 'fd00::1',
     port: '443',
     directory,
-    clock: { now: () => now, timer: never, sleep: never },
+    clock: { now: () => now, bootNow: () => now, timer: never, sleep: never },
   });
   writeFileSync(join(directory, 'ca.crt'), 'PEM');
   return {

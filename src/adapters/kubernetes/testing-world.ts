@@ -20,6 +20,7 @@ export interface LogLine {
 /** Real sockets need real time; what waits here waits a `speed`th of it. */
 export const fastClock = (speed: number): Clock => ({
   now: () => Date.now() * speed,
+  bootNow: () => performance.now() * speed,
   timer: (ms, _label, run) => {
     const timeout = setTimeout(run, ms / speed);
     return { cancel: () => clearTimeout(timeout) };

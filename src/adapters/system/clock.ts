@@ -2,11 +2,22 @@
 
 import { readFileSync } from 'node:fs';
 import type { Clock } from '../../ports/clock.ts';
-import type { BootTimeNow } from '../../ports/leadership.ts';
+
+const UPTIME = '/proc/uptime';
+
+/**
+ * Since the machine booted, its sleep included (CLOCK_BOOTTIME, which Linux tells in /proc/uptime in hundredths of a
+ * second: proc(5)). Elsewhere since the process started, and a machine's sleep is missing: for trying things out only.
+ */
+const bootNow: Clock['bootNow'] =
+  process.platform === 'linux'
+    ? () => Number.parseFloat(readFileSync(UPTIME, 'latin1')) * 1000
+    : () => performance.now();
 
 /** Real time. Its timers keep the process alive until they have run or are cancelled. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  bootNow,
   timer: (ms, _label, run) => {
     const timeout = setTimeout(run, ms);
     return { cancel: () => clearTimeout(timeout) };
@@ -16,14 +27,3 @@ export const systemClock: Clock = {
       setTimeout(resolve, ms);
     }),
 };
-
-const UPTIME = '/proc/uptime';
-
-/**
- * Since the machine booted, its sleep included (CLOCK_BOOTTIME, which Linux tells in /proc/uptime in hundredths of a
- * second: proc(5)). Elsewhere since the process started, and a machine's sleep is missing: for trying things out only.
- */
-export const systemBootTimeNow: BootTimeNow =
-  process.platform === 'linux'
-    ? () => Number.parseFloat(readFileSync(UPTIME, 'latin1')) * 1000
-    : () => performance.now();

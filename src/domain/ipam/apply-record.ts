@@ -27,6 +27,7 @@ interface Draft {
   readonly allocations: Map<SandboxId, Allocation>;
   readonly holders: Map<Ip, SandboxId>;
   readonly cooling: Map<Ip, number>;
+  readonly coolingSinceBoot: Map<Ip, number>;
   readonly rested: Map<Ip, number>;
   readonly withdrawn: Map<Ip, number>;
   spec: SpecVersion | undefined;
@@ -38,6 +39,7 @@ const draftOf = (ledger: Ledger): Draft => ({
   allocations: new Map(ledger.allocations),
   holders: new Map(ledger.holders),
   cooling: new Map(ledger.cooling),
+  coolingSinceBoot: new Map(ledger.coolingSinceBoot),
   rested: new Map(ledger.rested),
   withdrawn: new Map(ledger.withdrawn),
   spec: ledger.spec,
@@ -66,11 +68,21 @@ export function compact(ledger: Ledger, now: number): readonly JournalRecord[] {
   const last: readonly JournalRecord[] =
     ledger.spec === undefined ? [] : [{ type: 'SpecSeen', at: now, spec: ledger.spec, ...content }];
   const released = [...ledger.cooling, ...[...ledger.rested].filter(([, at]) => now - at < REST_MEMORY_MS)];
+  const bootAt = (ip: Ip): { readonly bootAt?: number } => {
+    const since = ledger.coolingSinceBoot.get(ip);
+    return since === undefined ? {} : { bootAt: since };
+  };
   return [
     ...uids.map((spec): JournalRecord => ({ type: 'SpecSeen', at: now, spec })),
     ...last,
     ...released.map(
-      ([ip, at]): JournalRecord => ({ type: 'Released', at, sandbox: COMPACTED, addresses: [ip] }),
+      ([ip, at]): JournalRecord => ({
+        type: 'Released',
+        at,
+        ...bootAt(ip),
+        sandbox: COMPACTED,
+        addresses: [ip],
+      }),
     ),
     ...rested(now, [...ledger.rested.keys()]),
     ...[...ledger.withdrawn].map(
@@ -95,7 +107,7 @@ function applyTo(draft: Draft, record: JournalRecord): void {
       return applyRested(draft, record.addresses);
     case 'Withdrawn':
       assert(!draft.holders.has(record.ip), `IP-6: ${record.ip} is withdrawn while a pod holds it`);
-      draft.cooling.delete(record.ip);
+      endRest(draft, record.ip);
       draft.rested.delete(record.ip);
       draft.withdrawn.set(record.ip, record.generation);
       return;
@@ -118,7 +130,7 @@ function applyAllocated(draft: Draft, allocation: Allocation): void {
     const holder = draft.holders.get(ip) ?? id;
     assert(holder === id, `IP-1: ${ip} is given to ${id} while ${holder} holds it`);
     assert(!draft.withdrawn.has(ip), `IP-6: ${ip} is given to ${id} after it was withdrawn`);
-    draft.cooling.delete(ip);
+    endRest(draft, ip);
     draft.rested.delete(ip);
     draft.holders.set(ip, id);
   }
@@ -127,7 +139,7 @@ function applyAllocated(draft: Draft, allocation: Allocation): void {
 
 function applyReleased(
   draft: Draft,
-  { at, sandbox, addresses }: { at: number; sandbox: SandboxKey; addresses: readonly Ip[] },
+  { at, bootAt, sandbox, addresses }: Extract<JournalRecord, { readonly type: 'Released' }>,
 ): void {
   const id = sandboxId(sandbox);
   const held = draft.allocations.get(id)?.addresses ?? [];
@@ -139,14 +151,21 @@ function applyReleased(
     draft.holders.delete(ip);
     draft.rested.delete(ip);
     draft.cooling.set(ip, Math.max(at, draft.cooling.get(ip) ?? at));
+    if (bootAt === undefined) draft.coolingSinceBoot.delete(ip);
+    else draft.coolingSinceBoot.set(ip, bootAt);
   }
+}
+
+function endRest(draft: Draft, ip: Ip): void {
+  draft.cooling.delete(ip);
+  draft.coolingSinceBoot.delete(ip);
 }
 
 function applyRested(draft: Draft, addresses: readonly Ip[]): void {
   for (const ip of addresses) {
     const releasedAt = draft.cooling.get(ip);
     if (releasedAt === undefined) continue;
-    draft.cooling.delete(ip);
+    endRest(draft, ip);
     draft.rested.set(ip, releasedAt);
   }
 }

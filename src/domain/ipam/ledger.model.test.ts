@@ -109,7 +109,13 @@ const deletePod = (pod: number): Step =>
     if (ip === undefined) return;
     world.live.delete(`p${pod}`);
     world.releasedAt.set(ip, world.now);
-    commit(node, { type: 'Released', at: world.now, sandbox: sandbox(`p${pod}`), addresses: [ip] });
+    commit(node, {
+      type: 'Released',
+      at: world.now,
+      bootAt: world.now,
+      sandbox: sandbox(`p${pod}`),
+      addresses: [ip],
+    });
   });
 
 const passTime = (ms: number): Step =>

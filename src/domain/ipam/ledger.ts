@@ -36,10 +36,12 @@ export type JournalRecord =
   | {
       readonly type: 'Released';
       readonly at: number;
+      /** The same moment since the machine booted, milliseconds; absent in older journals. */
+      readonly bootAt?: number;
       readonly sandbox: SandboxKey;
       readonly addresses: readonly Ip[];
     }
-  /** Their rest is over: a clock had run its whole length. Lost by a crash, it only makes them rest once more. */
+  /** Their rest is over, by a clock that nobody can set. */
   | { readonly type: 'Rested'; readonly at: number; readonly addresses: readonly Ip[] }
   /** Let go for ever under this grant. `generation` is the spec's whose `withdrawing` was answered. */
   | { readonly type: 'Withdrawn'; readonly at: number; readonly ip: Ip; readonly generation: number }
@@ -63,6 +65,8 @@ export interface Ledger {
   readonly holders: ReadonlyMap<Ip, SandboxId>;
   /** address -> when it was released; it rests and must not serve (IP-5) */
   readonly cooling: ReadonlyMap<Ip, number>;
+  /** address that rests -> when it was released, milliseconds since the machine booted; missing where that is not known */
+  readonly coolingSinceBoot: ReadonlyMap<Ip, number>;
   /** address -> when it was last released; its rest is over. What is in none of the maps never served. */
   readonly rested: ReadonlyMap<Ip, number>;
   /** address -> generation of the spec whose wish was answered */
@@ -78,6 +82,7 @@ export const emptyLedger: Ledger = {
   allocations: new Map(),
   holders: new Map(),
   cooling: new Map(),
+  coolingSinceBoot: new Map(),
   rested: new Map(),
   withdrawn: new Map(),
   spec: undefined,

@@ -63,7 +63,12 @@ describe('what can be read', () => {
 
 describe('the service', () => {
   let now = 0;
-  const clock = { now: () => now, timer: () => assert.fail('waits'), sleep: () => assert.fail('waits') };
+  const clock = {
+    now: () => now,
+    bootNow: () => now,
+    timer: () => assert.fail('waits'),
+    sleep: () => assert.fail('waits'),
+  };
   const service = createMetadataService({
     truth: { read: () => VIEW, onChange: () => ({ close: () => {} }) },
     clock,

@@ -18,16 +18,19 @@ export interface Incarnation {
 export interface IncarnationContext {
   readonly owner: string;
   readonly now: () => number;
+  /** Of the world's clock, which nobody sets. */
+  readonly bootNow: () => number;
   readonly schedule: (request: { owner: string; ms: number; label: string; run: () => void }) => SimEvent;
 }
 
-export function createIncarnation({ owner, now, schedule }: IncarnationContext): Incarnation {
+export function createIncarnation({ owner, now, bootNow, schedule }: IncarnationContext): Incarnation {
   let alive = true;
   const pending = new Set<SimEvent>();
   const waits = new Map<symbol, string>();
 
   const clock: Clock = {
     now,
+    bootNow,
     timer: (ms, label, run) => {
       assert(ms >= 0 && Number.isFinite(ms), `timer ${label} of ${owner} is set ${ms} ms ahead`);
       if (!alive) return { cancel: () => {} };

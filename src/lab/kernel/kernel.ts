@@ -128,7 +128,12 @@ export function createKernel(options: KernelOptions): Kernel {
     let current = incarnations.get(owner);
     if (current === undefined) {
       const skewMs = skews.get(owner) ?? 0;
-      current = createIncarnation({ owner, now: () => timeline.now + skewMs, schedule });
+      current = createIncarnation({
+        owner,
+        now: () => timeline.now + skewMs,
+        bootNow: () => timeline.now,
+        schedule,
+      });
       incarnations.set(owner, current);
     }
     return current;
