@@ -1,4 +1,4 @@
-# The image of controller and agent: Node.js 24, the sources, the packages that they need, and the compiled plugin.
+# The image of controller and agent: Node.js 24, the sources, the packages that they need, the agent's bundle and the compiled plugin.
 #   docker build -t ghcr.io/eniwhere/eniwhere:0.1.0 .
 # Build it on the platform that it is for: the plugin is compiled for the builder's own.
 
@@ -10,7 +10,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY src ./src
 COPY scripts ./scripts
-RUN node scripts/build-cni.ts --by quickjs && scripts/lay-out-product.sh /out
+RUN node scripts/build-cni.ts --by quickjs && node scripts/build-agent.ts && scripts/lay-out-product.sh /out
 
 FROM node:24-bookworm-slim
 # The agent writes nftables rules by it.

@@ -10,7 +10,7 @@ import type { NodeNetworkSpec } from '../../src/domain/ipam/node-network.ts';
 import { specEni } from '../../src/domain/ipam/testing-node.ts';
 import { writeNodeNetworkSpec } from '../../src/protocol/crd/node-network.ts';
 import { eventually } from './support/eventually.ts';
-import { prepareExecutable } from './support/executable.ts';
+import { AS_SHIPPED, FROM_SOURCES, prepareExecutable, type Start } from './support/executable.ts';
 import { makeNode, type TestNode } from './support/node.ts';
 import { nodeSpec } from './support/node-spec.ts';
 import { addressOf, callPlugin, createPodNamespaces } from './support/plugin.ts';
@@ -68,7 +68,7 @@ function specOf(node: TestNode): NodeNetworkSpec {
   return { ...spec, enis: [...spec.enis.filter((eni) => eni.primary), ...enis] };
 }
 
-async function measure(main: string, flags: readonly string[]): Promise<void> {
+async function measure(start: Start): Promise<void> {
   const node = await makeNode({
     addressCount: POD_COUNT,
     cooldownMs: 1000,
@@ -77,7 +77,7 @@ async function measure(main: string, flags: readonly string[]): Promise<void> {
   });
   const api = await startSecureApi(node.directory);
   const namespaces = createPodNamespaces();
-  const executable = prepareExecutable(node, api, PORTS, { main, flags });
+  const executable = prepareExecutable(node, api, PORTS, start);
   const daemon = executable.start();
   try {
     const spec = writeNodeNetworkSpec(specOf(node));
@@ -129,12 +129,10 @@ await measureBare();
 execFileSync(process.execPath, [join(TOP, 'scripts/build-agent.ts')], {
   stdio: ['ignore', 'ignore', 'inherit'],
 });
-const bundle = join(TOP, 'build/agent/eniwhere-agent.js');
-for (const [what, main, flags] of [
-  ['from its sources', join(TOP, 'src/bin/eniwhere-agent.ts'), []],
-  ['as a bundle', bundle, []],
-  ['as a bundle, small heaps', bundle, ['--max-semi-space-size=1', '--optimize-for-size']],
+for (const [what, start] of [
+  ['as it ships', AS_SHIPPED],
+  ['from its sources', FROM_SOURCES],
 ] as const) {
   console.log(what);
-  await measure(main, flags);
+  await measure(start);
 }

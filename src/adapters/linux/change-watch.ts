@@ -1,12 +1,13 @@
-// Subscriptions to a namespace's changes, for all stacks over one Worker.
+// Subscriptions to a namespace's changes, for all stacks over one Worker, which has other work, too.
 
 import type { Subscription } from '../../ports/cluster.ts';
-import { startWorker, type WorkerClient } from './worker-client.ts';
+import type { WorkerClient } from './worker-client.ts';
 import type { StackAddress } from './worker-messages.ts';
 
 export interface ChangeWatch {
   /** Calls back once at the start, and then after changes, at most once per NOTIFY_INTERVAL_MS. */
   subscribe(stack: StackAddress, notify: () => void): Subscription;
+  /** Resolves once the Worker waits for nothing any more, so that it can be ended. */
   close(): Promise<void>;
 }
 
@@ -19,38 +20,32 @@ interface Subscriber {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** The Worker is started by the first subscription. */
-export function createChangeWatch(): ChangeWatch {
+/** `worker` is one that keeps a namespace-watch.ts. */
+export function createChangeWatch(worker: WorkerClient): ChangeWatch {
   const subscribers = new Set<Subscriber>();
-  let worker: WorkerClient | undefined;
-  const start = (): WorkerClient =>
-    startWorker('watch-worker', ({ changedStackId }) => {
-      for (const subscriber of subscribers) {
-        if (subscriber.stack.stackId === changedStackId) schedule(subscriber);
-      }
-    });
+  worker.onNotice(({ changedStackId }) => {
+    for (const subscriber of subscribers) {
+      if (subscriber.stack.stackId === changedStackId) schedule(subscriber);
+    }
+  });
+  const remove = async (subscriber: Subscriber): Promise<void> => {
+    if (!subscribers.delete(subscriber)) return;
+    clearTimeout(subscriber.timer);
+    const { stack } = subscriber;
+    const others = [...subscribers].some((other) => other.stack.stackId === stack.stackId);
+    if (!others) await worker.ask({ operation: 'unwatch', stack });
+  };
 
   return {
     subscribe: (stack, notify) => {
-      worker ??= start();
-      const watching = worker;
       const subscriber: Subscriber = { stack, notify, timer: undefined };
       subscribers.add(subscriber);
       // A namespace that cannot be watched cannot be entered either: every other request then says so.
-      void watching.ask({ operation: 'watch', stack });
-      return {
-        close: () => {
-          if (!subscribers.delete(subscriber)) return;
-          clearTimeout(subscriber.timer);
-          const others = [...subscribers].some((other) => other.stack.stackId === stack.stackId);
-          if (!others) void watching.ask({ operation: 'unwatch', stack });
-        },
-      };
+      void worker.ask({ operation: 'watch', stack });
+      return { close: () => void remove(subscriber) };
     },
     close: async () => {
-      for (const { timer } of subscribers) clearTimeout(timer);
-      subscribers.clear();
-      await worker?.close();
+      await Promise.all([...subscribers].map(remove));
     },
   };
 }

@@ -25,7 +25,10 @@ const libcSendto: Call<[number, Buffer, number, number, Buffer, number]> = libc.
 const libcRecv: Call<[number, Buffer, number, number]> = libc.func(
   'intptr_t recv(int, _Out_ void *, size_t, int)',
 );
-const libcPoll: Call<[Buffer, number, number]> = libc.func('int poll(_Inout_ void *, unsigned long, int)');
+const libcPoll = libc.func('int poll(_Inout_ void *, unsigned long, int)');
+const libcEventfd: Call<[number, number]> = libc.func('int eventfd(unsigned int, int)');
+const libcRead: Call<[number, Buffer, number]> = libc.func('intptr_t read(int, _Out_ void *, size_t)');
+const libcWrite: Call<[number, Buffer, number]> = libc.func('intptr_t write(int, const void *, size_t)');
 const libcSetns: Call<[number, number]> = libc.func('int setns(int, int)');
 const libcAbort: () => void = libc.func('void abort()');
 
@@ -41,6 +44,8 @@ export const MSG_DONTWAIT = 0x40;
 export const POLLIN = 1;
 const CLONE_NEWNET = 0x40000000;
 const POLLFD_LENGTH = 8;
+/** An eventfd is read and written eight bytes at a time: a number that writes add to (eventfd(2)). */
+const EVENT_LENGTH = 8;
 
 function checked(step: string, result: number): number {
   if (result < 0) throw new KernelRefusal(step, errnoName(koffi.errno()));
@@ -121,19 +126,38 @@ export function sendTo(fd: number, bytes: Buffer, address: Buffer, step: string)
 export const receive = (fd: number, buffer: Buffer, flags: number): number =>
   checked('receive from a socket', libcRecv(fd, buffer, buffer.length, flags));
 
-/** poll(2) for input: answers those of `fds` that have something to read (or an error to report). */
-export function pollInput(fds: readonly number[], timeoutMs: number): readonly number[] {
+/**
+ * poll(2) for input, on a thread of libuv's pool: answers those of `fds` that have something to read (or an error to
+ * report). Not to be called from inside another namespace, as `sendFromPool`.
+ */
+export function pollInputFromPool(fds: readonly number[], timeoutMs: number): Promise<readonly number[]> {
   const set = Buffer.alloc(fds.length * POLLFD_LENGTH);
   for (const [index, fd] of fds.entries()) {
     set.writeInt32LE(fd, index * POLLFD_LENGTH);
     set.writeInt16LE(POLLIN, index * POLLFD_LENGTH + 4);
   }
-  if (libcPoll(set, fds.length, timeoutMs) < 0) {
-    const errno = errnoName(koffi.errno());
-    if (errno === 'EINTR') return [];
-    throw new KernelRefusal('poll sockets', errno);
-  }
-  return fds.filter((_, index) => set.readInt16LE(index * POLLFD_LENGTH + 6) !== 0);
+  return new Promise((resolve, reject) => {
+    libcPoll.async(set, fds.length, timeoutMs, (error: unknown, count: number) => {
+      // The errno stays on the pool's thread, where libuv blocks signals: this is no EINTR.
+      if (error !== null || count < 0) reject(new KernelRefusal('poll sockets', 'EIO'));
+      else resolve(fds.filter((_, index) => set.readInt16LE(index * POLLFD_LENGTH + 6) !== 0));
+    });
+  });
+}
+
+/** eventfd(2): a descriptor that a poll of it notices once `wakeUp` was called. To be closed by `closeSocket`. */
+export const openWakeUp = (): number =>
+  checked('open an eventfd', libcEventfd(0, SOCK_CLOEXEC | SOCK_NONBLOCK));
+
+export function wakeUp(fd: number): void {
+  const one = Buffer.alloc(EVENT_LENGTH);
+  one.writeBigUInt64LE(1n);
+  checked('write to an eventfd', libcWrite(fd, one, one.length));
+}
+
+/** Only after a poll has answered it: there is something to read then. */
+export function drainWakeUp(fd: number): void {
+  checked('read from an eventfd', libcRead(fd, Buffer.alloc(EVENT_LENGTH), EVENT_LENGTH));
 }
 
 /** Blocks this thread, as every other call here does. */

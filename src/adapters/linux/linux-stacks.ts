@@ -1,4 +1,4 @@
-// NetworkStack over the Linux kernel, for any number of host namespaces: the same three Workers serve them all.
+// NetworkStack over the Linux kernel, for any number of host namespaces: the same two Workers serve them all.
 
 import type { AwsCniCleaner } from '../../ports/aws-cni.ts';
 import type { Subscription } from '../../ports/cluster.ts';
@@ -33,13 +33,12 @@ interface StackParts {
 
 /**
  * Starts the Workers. Deletions, and the host's own upkeep, have a Worker to themselves: making a pod never waits for
- * unmaking one. The third, for
- * notifications, starts with the first `onChange`.
+ * unmaking one. The second also hears the kernel's notifications, to which its work is the answer.
  */
 export function createLinuxStacks(): LinuxStacks {
   const wiring = startWorker('stack-worker');
   const upkeep = startWorker('stack-worker');
-  const watch = createChangeWatch();
+  const watch = createChangeWatch(upkeep);
   const stacks: LinuxStack[] = [];
   return {
     open: ({ netnsPath }) => {
@@ -49,7 +48,8 @@ export function createLinuxStacks(): LinuxStacks {
     },
     close: async () => {
       await Promise.all(stacks.map((stack) => stack.close()));
-      await Promise.all([wiring.close(), upkeep.close(), watch.close()]);
+      await watch.close();
+      await Promise.all([wiring.close(), upkeep.close()]);
     },
   };
 }

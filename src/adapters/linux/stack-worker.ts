@@ -9,9 +9,16 @@ import { closeHostNamespace, type HostNamespace, openHostNamespace } from './hos
 import { inspectPod, listPodLinks } from './inspect-pod.ts';
 import { laterOutcomeOf, outcomeOf } from './kernel-refusal.ts';
 import { listLinks } from './link.ts';
+import { createNamespaceWatch } from './namespace-watch.ts';
 import { unwirePod } from './unwire-pod.ts';
 import { wirePod } from './wire-pod.ts';
-import type { StackAddress, StackRequest, WorkerReply } from './worker-messages.ts';
+import type {
+  ChangeNotice,
+  StackAddress,
+  StackRequest,
+  WatchRequest,
+  WorkerReply,
+} from './worker-messages.ts';
 
 /** Stack id -> its host namespace, once something was asked of it. */
 const hosts = new Map<number, HostNamespace>();
@@ -32,7 +39,7 @@ function closeStack(stackId: number): void {
 
 type Removal = Extract<StackRequest, { readonly operation: 'unwirePod' }>;
 
-function perform(request: Exclude<StackRequest, Removal>): unknown {
+function perform(request: Exclude<StackRequest, Removal> | WatchRequest): unknown {
   switch (request.operation) {
     case 'listLinks':
       return listLinks(hostOf(request.stack).netlink).map(({ index, name, mac, up, mtu }) => ({
@@ -57,6 +64,12 @@ function perform(request: Exclude<StackRequest, Removal>): unknown {
       return cleanAwsCni(hostOf(request.stack), request.input);
     case 'describeNetwork':
       return describeNetwork(hostOf(request.stack));
+    case 'watch':
+      watch.watch(request.stack);
+      return null;
+    case 'unwatch':
+      watch.unwatch(request.stack.stackId);
+      return null;
     case 'closeStack':
       closeStack(request.stack.stackId);
       return null;
@@ -65,6 +78,10 @@ function perform(request: Exclude<StackRequest, Removal>): unknown {
 
 assert(parentPort !== null, 'stack-worker.ts runs in a Worker');
 const port = parentPort;
+const watch = createNamespaceWatch((changedStackId) => {
+  const notice: ChangeNotice = { changedStackId };
+  port.postMessage(notice);
+});
 async function remove({ requestId, stack, input }: Removal): Promise<void> {
   const outcome = await laterOutcomeOf(async () => {
     await unwirePod(hostOf(stack), input);
@@ -74,7 +91,7 @@ async function remove({ requestId, stack, input }: Removal): Promise<void> {
   port.postMessage(reply);
 }
 
-port.on('message', (request: StackRequest) => {
+port.on('message', (request: StackRequest | WatchRequest) => {
   if (request.operation === 'unwirePod') {
     void remove(request);
     return;

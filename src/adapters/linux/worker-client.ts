@@ -8,19 +8,19 @@ import type { ChangeNotice, WorkerReply } from './worker-messages.ts';
 export interface WorkerClient {
   /** `message` is sent with a `requestId` of its own; the Worker answers `{ requestId, outcome }`. */
   ask(message: object): Promise<Outcome<unknown, KernelFailure>>;
+  /** `heard` is called with what the Worker sends unasked; one listener. */
+  onNotice(heard: (notice: ChangeNotice) => void): void;
   /** Waits for what is being done, then ends the Worker. */
   close(): Promise<void>;
 }
 
-/**
- * Starts the Worker whose code is `file` in this folder (without suffix: sources are .ts, a bundle's files .js).
- * `onNotice` hears what it sends unasked.
- */
-export function startWorker(file: string, onNotice: (notice: ChangeNotice) => void = () => {}): WorkerClient {
+/** Starts the Worker whose code is `file` in this folder (without suffix: sources are .ts, a bundle's files .js). */
+export function startWorker(file: string): WorkerClient {
   const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
   const worker = new Worker(new URL(`./${file}${suffix}`, import.meta.url), { execArgv: [], name: file });
   const waiting = new Map<number, (outcome: Outcome<unknown, KernelFailure>) => void>();
   let lastRequestId = 0;
+  let heard: (notice: ChangeNotice) => void = () => {};
   let ended: string | undefined;
 
   const end = (cause: string): void => {
@@ -30,7 +30,7 @@ export function startWorker(file: string, onNotice: (notice: ChangeNotice) => vo
   };
   worker.on('message', (message: WorkerReply | ChangeNotice) => {
     if ('changedStackId' in message) {
-      onNotice(message);
+      heard(message);
       return;
     }
     waiting.get(message.requestId)?.(message.outcome);
@@ -54,6 +54,9 @@ export function startWorker(file: string, onNotice: (notice: ChangeNotice) => vo
         waiting.set(requestId, resolve);
         worker.postMessage({ ...message, requestId }, []);
       });
+    },
+    onNotice: (listener) => {
+      heard = listener;
     },
     close: async () => {
       await worker.terminate();

@@ -28,6 +28,7 @@ export function makeProductImage(directory: string): string {
     mkdirSync(dirname(target), { recursive: true });
     copyFileSync(realpathSync(library), target);
   }
+  execFileSync(process.execPath, [`${TOP}scripts/build-agent.ts`], { stdio: ['ignore', 'pipe', 'inherit'] });
   execFileSync(`${TOP}scripts/lay-out-product.sh`, [root], { stdio: ['ignore', 'pipe', 'inherit'] });
   return packImage(directory, {
     name: `${PRODUCT_IMAGE.repository}:${PRODUCT_IMAGE.tag}`,

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { copyFileSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SecureApi } from './secure-api.ts';
 import type { TestNode } from './node.ts';
 import { PLUGIN, TOP } from './skip.ts';
@@ -35,26 +35,26 @@ export interface Ended {
   readonly out: string;
 }
 
-/** How it is started: its file, and options for Node.js. */
-export interface Start {
-  readonly main: string;
-  readonly flags: readonly string[];
-}
+/** How it is started: a program and its first arguments. */
+export type Start = readonly [string, ...string[]];
 
-const FROM_SOURCES: Start = { main: `${TOP}src/bin/eniwhere-agent.ts`, flags: [] };
+export const FROM_SOURCES: Start = [process.execPath, `${TOP}src/bin/eniwhere-agent.ts`];
+/** As in the image; `npm run build:agent` must have been run. */
+export const AS_SHIPPED: Start = [`${TOP}src/bin/eniwhere-agent.sh`];
 
 /** `ports` for introspection and metrics. */
 export function prepareExecutable(
   node: TestNode,
   api: SecureApi,
   ports: readonly [number, number],
-  { main, flags }: Start = FROM_SOURCES,
+  [program, ...first]: Start = FROM_SOURCES,
 ): Executable {
   const at = (name: string): string => join(node.directory, name);
   const [pluginDirectory, configDirectory, logPath] = [at('opt-bin'), at('net.d'), at('executable.log')];
   for (const directory of [pluginDirectory, configDirectory]) mkdirSync(directory);
   copyFileSync(join(PLUGINS, 'portmap'), join(pluginDirectory, 'portmap'));
   const env = {
+    PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
     MY_NODE_NAME: 'n0',
     CLUSTER_ENDPOINT: api.endpoint,
     ENIWHERE_SERVICE_ACCOUNT_DIRECTORY: api.accountDirectory,
@@ -69,7 +69,7 @@ export function prepareExecutable(
     ENIWHERE_METRICS_BIND_ADDRESS: `127.0.0.1:${ports[1]}`,
   };
   const spawnWith = (args: readonly string[], more: Readonly<Record<string, string>>, out: 'pipe' | number) =>
-    spawn(process.execPath, [...flags, main, ...args], {
+    spawn(program, [...first, ...args], {
       env: { ...env, ...more },
       stdio: ['ignore', out, out],
     });
