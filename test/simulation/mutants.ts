@@ -23,7 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'agent/cooldowns.ts',
-        find: 'start(ip, releasedAt, lengthMs);',
+        find: 'start(ip, releasedAt, Math.max(0, lengthMs - restedMs(ip)));',
         replace: 'start(ip, releasedAt, 0);',
       },
     ],

@@ -44,6 +44,13 @@ suite('[ENI-5] an own ENI', () => {
     ['seen so twice, but shortly after another', [], eni(), { suspects: new Map([[ENI, NOW - 59_999]]) }],
     ['of a node', [], eni({ instanceId: NODE })],
     ['younger than an intent lives', [], eni({ createdAt: NOW - 149_999 })],
+    [
+      'made two hours from now, by a clock that was wrong, and watched for as long as an intent lives',
+      ['DeleteEni'],
+      eni({ createdAt: NOW + 7_200_000 }),
+      { suspects: new Map([[ENI, NOW - 150_000]]) },
+    ],
+    ['made two hours from now, and seen so twice', [], eni({ createdAt: NOW + 7_200_000 })],
     ['attached to an instance that is no node', ['SetDeleteOnTermination'], eni(attached())],
     ['that goes with such an instance by itself', [], eni(attached({ deleteOnTermination: true }))],
     ['on its way off', [], eni(attached({ state: 'detaching' }))],

@@ -59,16 +59,18 @@ export function findLeaks(view: LeakView): Leaks {
     if (step === undefined) continue;
     const since = view.suspects.get(eni.eniId) ?? view.now;
     suspects.set(eni.eniId, since);
-    if (view.now - since >= view.suspicionMs) steps.push(step);
+    const watchedMs = view.now - since;
+    // The tag is by the clock of whoever made the ENI, which may have been hours ahead: what was watched counts as well.
+    const isYoung = view.now - (eni.createdAt ?? 0) < view.lifeMs && watchedMs < view.lifeMs;
+    if (!isYoung && watchedMs >= view.suspicionMs) steps.push(step);
   }
   return { suspects, steps };
 }
 
 /** What an ENI needs if it is still so at the second sighting; nothing while somebody else sees to it. */
-function stepFor({ now, nodeInstances, lifeMs }: LeakView, eni: OwnEni): LeakStep | undefined {
-  const { eniId, instanceId, attachment, createdAt = 0 } = eni;
+function stepFor({ nodeInstances }: LeakView, eni: OwnEni): LeakStep | undefined {
+  const { eniId, instanceId, attachment } = eni;
   if (instanceId !== undefined && nodeInstances.has(instanceId)) return undefined;
-  if (now - createdAt < lifeMs) return undefined;
   const whose = instanceId ?? 'an instance that its tags do not name';
   if (attachment === undefined) {
     return { do: 'DeleteEni', eni, because: `${eniId} was made for ${whose}, which is no node any more` };
