@@ -22,7 +22,7 @@ demo: setup-demo step-cni ## run the whole system in a simulated VPC and check e
 test: setup-test step-check step-unit step-cni step-netns step-runtime step-conformance step-simulation ## everything: check, unit, namespaces with the demo, container runtimes, conformance with EC2, 500 fresh seeds of simulation
 	@echo "== all green"
 
-e2e: setup-e2e step-cni step-kubernetes ## a real Kubernetes, built once from its Go modules (half an hour, then kept)
+e2e: setup-e2e step-cni step-kubernetes ## a real Kubernetes, built once from its Go modules (a quarter of an hour, then kept)
 	@echo "== all green"
 
 check: setup-check step-check ## format, lint, types, house rules, dead code (seconds, no root)
