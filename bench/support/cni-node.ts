@@ -166,6 +166,7 @@ function specOf({ addresses, cooldownMs }: CniNodeOptions): NodeNetworkSpec {
       source: 'Default',
       reason: 'it is the only one',
     },
+    mode: 'SecondaryIP',
     intents: [],
     enis: [eni(0), eni(1)],
     settings: {

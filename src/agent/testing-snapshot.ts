@@ -26,6 +26,7 @@ export const nodeNetwork: NodeNetworkSpec = {
     source: 'Label',
     reason: 'the node has the label',
   },
+  mode: 'SecondaryIP',
   intents: [],
   enis: [
     { ...specEni({ deviceIndex: 0, primary: true }), eniConfig: '', subnetCidr: cidr('10.0.0.0/24') },

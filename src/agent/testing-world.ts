@@ -98,6 +98,7 @@ const specOf = ({ enis, cooldownMs = COOLDOWN_MS, selection, choosing }: Publica
     source: 'Label',
     reason: 'the node has the label',
   },
+  mode: 'SecondaryIP',
   intents: [],
   enis: [
     {

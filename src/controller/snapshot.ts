@@ -124,6 +124,7 @@ function planSettings(settings: ControllerSettings, vpc: Ec2Vpc, overrides: Clas
       randomizeSnat: settings.randomizeSnat,
     },
     cooldownMs: settings.cooldownMs,
+    mode: 'SecondaryIP',
     targets: { ...(overrides.targets ?? settings.targets), ...(maxEni === undefined ? {} : { maxEni }) },
     onEniConfigChange: overrides.onEniConfigChange ?? settings.onEniConfigChange,
     excessHoldMs: settings.excessHoldMs,

@@ -85,6 +85,7 @@ export const waitForNothing = (world: ClusterContractWorld): Promise<void> =>
 export const group = 'sg-0123456789abcdef0' as SecurityGroupId;
 
 export const spec = (cooldownMs: number): NodeNetworkSpec => ({
+  mode: 'SecondaryIP',
   instance: {
     instanceId: 'i-0123456789abcdef0' as InstanceId,
     instanceType: 'm5.large',

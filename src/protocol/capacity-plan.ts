@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { cidrOverlaps, parseCidr } from '../domain/address/cidr.ts';
 import type { Cidr } from '../domain/address/ip.ts';
 import { usableAddressCount } from '../domain/address/subnet.ts';
-import { GROUP_STRATEGIES, MODES } from '../domain/capacity/model.ts';
+import { GROUP_STRATEGIES } from '../domain/capacity/model.ts';
+import { MODES } from '../domain/ipam/mode.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 
 const name = z.string().regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, {

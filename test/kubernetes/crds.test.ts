@@ -179,8 +179,8 @@ suite('NodeNetworks', () => {
       /the primary ENI serves no pods/,
     ],
     [
-      'a withdrawal of what was not granted',
-      { enis: [{ ...second, withdrawing: ['10.1.0.99'] }] },
+      'more withdrawals than grants',
+      { enis: [{ ...second, addresses: ['10.1.0.9'], withdrawing: ['10.1.0.9', '10.1.0.99'] }] },
       /only addresses that are granted can be withdrawn/,
     ],
     [
@@ -205,7 +205,7 @@ suite('NodeNetworks', () => {
       await assert.rejects(plane.apply([nodeNetwork('bad', changed)]), says);
     });
 
-  test('kubectl shows at a glance the ENIConfig, why, the addresses used and in all, and whether the agent is ready', async () => {
+  test('kubectl shows at a glance the ENIConfig, why, the mode, the addresses used and in all, and whether the agent is ready', async () => {
     await plane.apply([nodeNetwork('ip-10-0-0-10.ec2.internal', {})]);
     const read = await client.cluster.get('NodeNetwork', 'ip-10-0-0-10.ec2.internal');
     assert.ok(read.kind === 'ok' && read.value !== undefined);
@@ -232,7 +232,7 @@ suite('NodeNetworks', () => {
     const shown = await plane.kubectl('get', 'nn');
     assert.match(
       shown,
-      /^NAME +ENICONFIG +WHY +USED +TOTAL +READY +AGE\nip-10-0-0-10.ec2.internal +blue +Label +1 +2 +True +\d+s$/,
+      /^NAME +ENICONFIG +WHY +MODE +USED +TOTAL +READY +AGE\nip-10-0-0-10.ec2.internal +blue +Label +SecondaryIP +1 +2 +True +\d+s$/,
     );
     await plane.kubectl('wait', '--for=condition=AgentReady', 'nodenetwork/ip-10-0-0-10.ec2.internal');
   });

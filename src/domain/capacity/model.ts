@@ -2,6 +2,7 @@
 
 import type { Cidr } from '../address/ip.ts';
 import type { InstanceLimits } from '../instance/instance-limits.ts';
+import type { Mode } from '../ipam/mode.ts';
 import type { WarmTargets } from '../ipam/warm-targets.ts';
 
 export interface PlannedSubnet {
@@ -17,9 +18,6 @@ export interface PlannedSubnet {
 
 export const GROUP_STRATEGIES = ['MostFree', 'Spread', 'Hash', 'First'] as const;
 export type GroupStrategy = (typeof GROUP_STRATEGIES)[number];
-
-export const MODES = ['SecondaryIP', 'Prefix'] as const;
-export type Mode = (typeof MODES)[number];
 
 export interface PlannedTargets extends WarmTargets {
   /** WARM_PREFIX_TARGET: free prefixes kept, in mode Prefix. */

@@ -75,6 +75,7 @@ export const podsOf = (count: number): readonly PodKey[] =>
 const settingsOf = (group: PlannedGroup): PlanSettings => ({
   datapath: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
   cooldownMs: 30_000,
+  mode: 'SecondaryIP',
   targets: group.targets,
   onEniConfigChange: 'Cordon',
   excessHoldMs: 30_000,

@@ -48,6 +48,7 @@ export function planNode(
     settings: {
       datapath: spec.settings,
       cooldownMs: spec.cooldownMs,
+      mode: spec.mode,
       targets: {
         ...(overrides.targets ?? picture.settings.targets),
         ...(maxEni === undefined ? {} : { maxEni }),

@@ -117,6 +117,7 @@ export const network = (with_: Partial<PictureNetwork['spec']> = {}): PictureNet
       }),
       eni({}),
     ],
+    mode: 'SecondaryIP',
     settings: {
       externalSnat: false,
       directCidrs: [cidr('10.0.0.0/16'), cidr('100.64.0.0/16')],

@@ -6,6 +6,7 @@ import type { DatapathSettings } from '../datapath/datapath-settings.ts';
 import type { PodDecision } from '../eniconfig/pod-choice.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { EniId, InstanceId, IntentId, PodKey, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
+import type { Mode } from './mode.ts';
 
 export interface InstanceFacts {
   readonly instanceId: InstanceId;
@@ -69,6 +70,8 @@ export interface Choosing {
 export interface NodeNetworkSpec {
   readonly instance: InstanceFacts;
   readonly selection: Selection;
+  /** How the ENIs' slots are filled from now on; what they hold of the other kind drains. */
+  readonly mode: Mode;
   readonly intents: readonly Intent[];
   readonly enis: readonly SpecEni[];
   readonly settings: DatapathSettings;

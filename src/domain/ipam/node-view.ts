@@ -6,6 +6,7 @@ import type { SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { AttachmentId, EniId, IntentId, PodKey, SecurityGroupId, SubnetId } from '../ids.ts';
 import type { InstanceLimits } from '../instance/instance-limits.ts';
+import type { Mode } from './mode.ts';
 import type {
   Choosing,
   Condition,
@@ -53,6 +54,7 @@ export interface EniView {
 export interface PlanSettings {
   readonly datapath: DatapathSettings;
   readonly cooldownMs: number;
+  readonly mode: Mode;
   readonly targets: WarmTargets;
   /** What happens to ENIs of the old choice when the choice changes. */
   readonly onEniConfigChange: 'Cordon' | 'Keep';

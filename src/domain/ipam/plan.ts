@@ -165,6 +165,7 @@ function specOf(view: NodeView, parts: readonly PlannedPart[]): NodeNetworkSpec 
   return {
     instance: view.instance,
     selection: view.selection,
+    mode: view.settings.mode,
     intents: parts.flatMap(({ growth }) => growth.intents),
     enis: [...primary, ...secondary],
     settings: view.settings.datapath,

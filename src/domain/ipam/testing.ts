@@ -114,6 +114,7 @@ export function unattached(eni: EniView): EniView {
 export const settings: PlanSettings = {
   datapath: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
   cooldownMs: 30_000,
+  mode: 'SecondaryIP',
   targets: { warmIp: 2, warmEni: 1 },
   onEniConfigChange: 'Cordon',
   excessHoldMs: 30_000,

@@ -85,6 +85,12 @@ const nodeNetwork: Definition = {
       description: 'The rule that chose it.',
     },
     {
+      name: 'Mode',
+      type: 'string',
+      jsonPath: '.spec.mode',
+      description: 'Single addresses, or blocks.',
+    },
+    {
       name: 'Used',
       type: 'integer',
       jsonPath: '.status.usedCount',

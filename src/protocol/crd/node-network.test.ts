@@ -36,7 +36,7 @@ const eni = {
   subnetCidr: '10.0.0.0/24',
   securityGroupIds: [GROUP],
   primaryAddress: '10.0.0.5',
-  addresses: ['10.0.0.6', 'fd00::6'],
+  addresses: ['10.0.0.6', ...Array.from({ length: 16 }, (_, n) => `10.0.0.${16 + n}`), 'fd00::6'],
   prefixes: ['10.0.0.16/28'],
   withdrawing: ['10.0.0.6'],
   cordoned: false,
@@ -60,6 +60,7 @@ const wireSpec = {
     message: 'no ENIConfig',
     fix: 'make one',
   },
+  mode: 'Prefix',
   intents: [
     {
       id: 'intent-1',
@@ -122,6 +123,19 @@ suite('a NodeNetwork', () => {
     const read = readNodeNetwork(object(wireSpec));
     assert.ok(read.ok);
     assert.equal(read.value.status.observedGeneration, 0);
+  });
+
+  test('of a release before there were modes has single addresses', () => {
+    const { mode: _, ...before } = wireSpec;
+    const read = readNodeNetwork(object(before));
+    assert.ok(read.ok);
+    assert.equal(read.value.spec.mode, 'SecondaryIP');
+  });
+
+  test('that withdraws what it does not grant is refused by the name of the field', () => {
+    const read = readNodeNetwork(object({ ...wireSpec, enis: [{ ...eni, withdrawing: ['10.0.0.99'] }] }));
+    assert.ok(!read.ok);
+    assert.match(JSON.stringify(read.error), /withdrawing.*only addresses that are granted can be withdrawn/);
   });
 
   test('keeps no field that this release does not know, and is read all the same', () => {

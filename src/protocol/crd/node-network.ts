@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { NodeName } from '../../domain/ids.ts';
 import type { PodRefusal } from '../../domain/eniconfig/pod-choice.ts';
 import type { SelectionProblemCode, SelectionSource } from '../../domain/eniconfig/selection.ts';
+import { MODES } from '../../domain/ipam/mode.ts';
 import {
   type ConditionType,
   emptyStatus,
@@ -33,10 +34,11 @@ export const NODE_NETWORK_KIND = 'NodeNetwork';
 
 /**
  * Bounds of lists, above what any instance type holds, so that the API server can reckon what its rules cost: an ENI has
- * at most 50 addresses of a family, an instance at most 64 ENIs (p5.48xlarge).
+ * at most 50 addresses of a family, or blocks of 16 in their places; an instance at most 64 ENIs (p5.48xlarge).
  */
 const ENI_COUNT_MAX = 64;
-const ENI_ADDRESS_COUNT_MAX = 64;
+const ENI_PREFIX_COUNT_MAX = 64;
+const ENI_ADDRESS_COUNT_MAX = 1024;
 const NODE_ADDRESS_COUNT_MAX = 4096;
 const GROUP_COUNT_MAX = 16;
 
@@ -112,6 +114,11 @@ const intent = z.object({
   notedAt: timestamp,
 });
 
+const isSubset = (part: readonly string[], whole: readonly string[]): boolean => {
+  const all = new Set(whole);
+  return part.every((one) => all.has(one));
+};
+
 const eni = z
   .object({
     eniId,
@@ -125,10 +132,19 @@ const eni = z
     securityGroupIds,
     primaryAddress: ip,
     addresses: addressesOfEni.describe('What the agent may hand out, and what it is to give back.'),
-    prefixes: z.array(cidr).max(ENI_ADDRESS_COUNT_MAX).meta(listOf),
+    prefixes: z
+      .array(cidr)
+      .max(ENI_PREFIX_COUNT_MAX)
+      .meta(listOf)
+      .describe('Blocks that the ENI holds whole; their addresses are in `addresses`, too.'),
     withdrawing: addressesOfEni.describe('What the agent is to give back: it offers them no more.'),
     cordoned: z.boolean().describe('Takes no new pods, and is given back once empty.'),
     chosenOnly: z.literal(true).exactOptional().describe('Serves only pods that chose its ENIConfig.'),
+  })
+  // To look for each of the one list in the other is more than the API server allows a rule to cost.
+  .refine(({ addresses, withdrawing }) => isSubset(withdrawing, addresses), {
+    path: ['withdrawing'],
+    error: 'only addresses that are granted can be withdrawn: each must be in addresses',
   })
   .meta({
     'x-kubernetes-validations': [
@@ -137,8 +153,8 @@ const eni = z
         message: 'the primary ENI serves no pods: it has neither addresses nor prefixes to hand out',
       },
       {
-        rule: 'self.withdrawing.all(address, address in self.addresses)',
-        message: 'only addresses that are granted can be withdrawn: each of withdrawing must be in addresses',
+        rule: 'size(self.withdrawing) <= size(self.addresses)',
+        message: 'only addresses that are granted can be withdrawn: withdrawing is longer than addresses',
       },
     ],
   });
@@ -177,6 +193,10 @@ export const nodeNetworkSpec = z
   .object({
     instance,
     selection,
+    mode: z
+      .enum(MODES)
+      .default('SecondaryIP')
+      .describe('Whether slots of ENIs are filled with single addresses or with blocks.'),
     intents: z
       .array(intent)
       .max(ENI_COUNT_MAX)
@@ -273,13 +293,8 @@ interface SpecAndStatus {
   readonly status: NodeNetworkStatus;
 }
 
-const PREFIX_ADDRESS_COUNT = 16;
-
 const grantedCount = ({ enis }: NodeNetworkSpec): number =>
-  enis.reduce(
-    (sum, { addresses, prefixes }) => sum + addresses.length + prefixes.length * PREFIX_ADDRESS_COUNT,
-    0,
-  );
+  enis.reduce((sum, { addresses }) => sum + addresses.length, 0);
 
 const statusFromWire = ({
   conditions,

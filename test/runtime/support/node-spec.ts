@@ -39,6 +39,7 @@ export function nodeSpec(addresses: readonly string[], cooldownMs: number): Node
       source: 'Label',
       reason: 'the node has the label',
     },
+    mode: 'SecondaryIP',
     intents: [],
     enis: [
       { ...primary, mac: PRIMARY_MAC, subnetCidr: cidr('10.0.0.0/24'), primaryAddress: ip(NODE_ADDRESS) },
