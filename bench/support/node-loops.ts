@@ -39,6 +39,8 @@ export async function scaleOutByNodeLoops(
         subnetId: POD_SUBNET,
         securityGroupIds: [PODS_GROUP],
         secondaryAddressCount: 2,
+        prefixCount: 0,
+        ipv6PrefixCount: 0,
         description: name,
         tags: {},
       }),

@@ -41,12 +41,14 @@ export const PERMISSIONS: readonly Permission[] = [
     why: 'the ENI is deleted with its node, and has the security groups that its ENIConfig has now',
     on: ['own ENIs', 'their surroundings'],
   },
-  { action: 'AssignPrivateIpAddresses', why: 'more addresses for pods', on: ['own ENIs'] },
+  { action: 'AssignPrivateIpAddresses', why: 'more addresses or prefixes for pods', on: ['own ENIs'] },
   {
     action: 'UnassignPrivateIpAddresses',
     why: 'addresses that no pod needs go back to the subnet',
     on: ['own ENIs'],
   },
+  { action: 'AssignIpv6Addresses', why: "an ENI's IPv6 prefix", on: ['own ENIs'] },
+  { action: 'UnassignIpv6Addresses', why: 'an IPv6 prefix that no pod needs goes back', on: ['own ENIs'] },
   {
     action: 'DetachNetworkInterface',
     why: 'an ENI that no pod needs leaves its node',

@@ -28,6 +28,7 @@ const eniOf = (clusterName: string | undefined, instanceId: InstanceId | undefin
   primaryAddress: ip('100.64.0.9'),
   addresses: [],
   prefixes: [],
+  ipv6Prefixes: [],
   tags: clusterName === undefined ? {} : { [OWNER_TAG]: clusterName },
   ...(instanceId === undefined
     ? {}

@@ -10,6 +10,8 @@ export type BudgetAction =
   | 'ModifyNetworkInterfaceAttribute'
   | 'AssignPrivateIpAddresses'
   | 'UnassignPrivateIpAddresses'
+  | 'AssignIpv6Addresses'
+  | 'UnassignIpv6Addresses'
   | 'AttachNetworkInterface'
   | 'DetachNetworkInterface'
   | 'Describe';
@@ -24,6 +26,8 @@ const LIMITS: Readonly<Record<BudgetAction, { readonly size: number; readonly pe
   ModifyNetworkInterfaceAttribute: { size: 100, perSecond: 5 },
   AssignPrivateIpAddresses: { size: 100, perSecond: 5 },
   UnassignPrivateIpAddresses: { size: 100, perSecond: 5 },
+  AssignIpv6Addresses: { size: 100, perSecond: 5 },
+  UnassignIpv6Addresses: { size: 100, perSecond: 5 },
   AttachNetworkInterface: { size: 50, perSecond: 5 },
   DetachNetworkInterface: { size: 50, perSecond: 5 },
   Describe: { size: 100, perSecond: 20 },

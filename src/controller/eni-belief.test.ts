@@ -36,6 +36,7 @@ function eni(with_: Partial<Ec2Eni> = {}): Ec2Eni {
     primaryAddress: ip('10.1.0.4'),
     addresses: [],
     prefixes: [],
+    ipv6Prefixes: [],
     tags: {},
     ...with_,
   };

@@ -150,6 +150,8 @@ async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: Targe
     subnetId: intent.subnetId,
     securityGroupIds: intent.securityGroupIds,
     secondaryAddressCount: intent.addressCount,
+    prefixCount: 0,
+    ipv6PrefixCount: 0,
     description: `Eniwhere: pods of node ${node.name}`,
     tags: eniTags(
       { clusterName: deps.clusterName, nodeName: node.name, instanceId: node.instanceId },

@@ -39,6 +39,7 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
     case 'server-error':
       return again;
     case 'subnet-full':
+    case 'no-free-block':
       // The view's count was wrong, and is set right: the planner then says what is full, and waits for a describe.
       return { ...again, pollSubnet: true };
     case 'eni-full':

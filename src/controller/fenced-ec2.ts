@@ -1,5 +1,6 @@
 // EC2 behind the fence: no call is sent by a controller that may not lead any more.
 
+import { familyOf } from '../domain/address/ip.ts';
 import type { Ec2, Ec2Outcome, Ec2Writer } from '../ports/ec2.ts';
 import type { Term } from '../ports/leadership.ts';
 import { failed } from '../ports/outcome.ts';
@@ -18,6 +19,18 @@ export function fencedEc2(ec2: Ec2, term: Term): Ec2 {
     setSecurityGroups: fenced('ModifyNetworkInterfaceAttribute', ec2.setSecurityGroups),
     assignPrivateIpAddresses: fenced('AssignPrivateIpAddresses', ec2.assignPrivateIpAddresses),
     unassignPrivateIpAddresses: fenced('UnassignPrivateIpAddresses', ec2.unassignPrivateIpAddresses),
+    assignPrefixes: (request) =>
+      fenced(
+        request.family === 6 ? 'AssignIpv6Addresses' : 'AssignPrivateIpAddresses',
+        ec2.assignPrefixes,
+      )(request),
+    unassignPrefixes: (request) =>
+      fenced(
+        request.prefixes.some((prefix) => familyOf(prefix) === 6)
+          ? 'UnassignIpv6Addresses'
+          : 'UnassignPrivateIpAddresses',
+        ec2.unassignPrefixes,
+      )(request),
     detachNetworkInterface: fenced('DetachNetworkInterface', ec2.detachNetworkInterface),
     deleteNetworkInterface: fenced('DeleteNetworkInterface', ec2.deleteNetworkInterface),
   };

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';
+import type { Cidr } from '../domain/address/ip.ts';
 import type { EniId, SubnetId } from '../domain/ids.ts';
 import { LEASE_TIMES } from '../domain/leadership/lease.ts';
 import { createSimEc2, type SimEc2 } from '../lab/ec2/sim-ec2.ts';
@@ -25,6 +26,8 @@ const calls: readonly [string, (ec2: Ec2) => Promise<Ec2Outcome<unknown>>][] = [
         subnetId: 'subnet-00000001' as SubnetId,
         securityGroupIds: [],
         secondaryAddressCount: 1,
+        prefixCount: 0,
+        ipv6PrefixCount: 0,
         description: '',
         tags: {},
       }),
@@ -46,6 +49,16 @@ const calls: readonly [string, (ec2: Ec2) => Promise<Ec2Outcome<unknown>>][] = [
   ['ModifyNetworkInterfaceAttribute', (ec2) => ec2.setSecurityGroups({ eniId: ENI, securityGroupIds: [] })],
   ['AssignPrivateIpAddresses', (ec2) => ec2.assignPrivateIpAddresses({ eniId: ENI, count: 1 })],
   ['UnassignPrivateIpAddresses', (ec2) => ec2.unassignPrivateIpAddresses({ eniId: ENI, addresses: [] })],
+  ['AssignPrivateIpAddresses', (ec2) => ec2.assignPrefixes({ eniId: ENI, family: 4, count: 1 })],
+  ['AssignIpv6Addresses', (ec2) => ec2.assignPrefixes({ eniId: ENI, family: 6, count: 1 })],
+  [
+    'UnassignPrivateIpAddresses',
+    (ec2) => ec2.unassignPrefixes({ eniId: ENI, prefixes: ['10.0.0.16/28' as Cidr] }),
+  ],
+  [
+    'UnassignIpv6Addresses',
+    (ec2) => ec2.unassignPrefixes({ eniId: ENI, prefixes: ['fd00:0:0:0:1::/80' as Cidr] }),
+  ],
   ['DetachNetworkInterface', (ec2) => ec2.detachNetworkInterface({ attachmentId: 'eni-attach-1' as never })],
   ['DeleteNetworkInterface', (ec2) => ec2.deleteNetworkInterface({ eniId: ENI })],
 ];

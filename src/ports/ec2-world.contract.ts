@@ -71,6 +71,8 @@ export const creation = (
     subnetId: world.subnetId,
     securityGroupIds: [world.securityGroupId],
     secondaryAddressCount: 2,
+    prefixCount: 0,
+    ipv6PrefixCount: 0,
     description: 'contract',
     tags: { purpose: 'contract' },
     ...change,

@@ -1,7 +1,7 @@
 // EC2 as Eniwhere uses it. Each call is one API request (describes: one request per page inside the adapter).
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/
 
-import type { Cidr, Ip } from '../domain/address/ip.ts';
+import type { Cidr, Ip, IpFamily } from '../domain/address/ip.ts';
 import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
@@ -12,6 +12,7 @@ export interface Ec2Failure {
   readonly kind:
     | 'throttled' // slow this action down
     | 'subnet-full' // another subnet, or wait for a free address
+    | 'no-free-block' // no whole free block for a prefix: single addresses, or another subnet
     | 'eni-full' // another ENI
     | 'instance-full' // no more ENIs on this instance
     | 'device-index-taken' // re-read and choose another index
@@ -49,7 +50,10 @@ export interface Ec2Eni {
   readonly primaryAddress: Ip;
   /** Secondary private addresses, the primary not included. */
   readonly addresses: readonly Ip[];
+  /** IPv4 prefixes, /28. Each takes the place of one address. */
   readonly prefixes: readonly Cidr[];
+  /** IPv6 prefixes, /80. */
+  readonly ipv6Prefixes: readonly Cidr[];
   readonly tags: Readonly<Record<string, string>>;
   readonly attachment?: EniAttachment;
 }
@@ -108,6 +112,10 @@ export interface CreateEniRequest {
   readonly subnetId: SubnetId;
   readonly securityGroupIds: readonly SecurityGroupId[];
   readonly secondaryAddressCount: number;
+  /** IPv4 prefixes, /28; 0 when `secondaryAddressCount` is not, for EC2 refuses both in one request. */
+  readonly prefixCount: number;
+  /** IPv6 prefixes, /80, of a subnet that has an IPv6 block. */
+  readonly ipv6PrefixCount: number;
   readonly description: string;
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -117,6 +125,19 @@ export interface AttachEniRequest {
   readonly instanceId: InstanceId;
   readonly deviceIndex: number;
   readonly networkCardIndex: number;
+}
+
+/** Which prefixes to add: /28 of IPv4, by AssignPrivateIpAddresses, or /80 of IPv6, by AssignIpv6Addresses. */
+export interface AssignPrefixesRequest {
+  readonly eniId: EniId;
+  readonly family: IpFamily;
+  readonly count: number;
+}
+
+/** Which prefixes to take off: at least one, all of one family. */
+export interface UnassignPrefixesRequest {
+  readonly eniId: EniId;
+  readonly prefixes: readonly Cidr[];
 }
 
 export interface Ec2Writer {
@@ -132,6 +153,9 @@ export interface Ec2Writer {
   /** Answers the addresses that were added. Has no client token: an unknown outcome is closed by sightings. */
   assignPrivateIpAddresses(request: { eniId: EniId; count: number }): Promise<Ec2Outcome<readonly Ip[]>>;
   unassignPrivateIpAddresses(request: { eniId: EniId; addresses: readonly Ip[] }): Promise<Ec2Outcome<void>>;
+  /** Answers the prefixes that were added, all or none. Has no client token either. */
+  assignPrefixes(request: AssignPrefixesRequest): Promise<Ec2Outcome<readonly Cidr[]>>;
+  unassignPrefixes(request: UnassignPrefixesRequest): Promise<Ec2Outcome<void>>;
   detachNetworkInterface(request: { attachmentId: AttachmentId }): Promise<Ec2Outcome<void>>;
   deleteNetworkInterface(request: { eniId: EniId }): Promise<Ec2Outcome<void>>;
 }

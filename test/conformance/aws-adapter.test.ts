@@ -24,6 +24,8 @@ const request = (world: WireWorld, clientToken: string): CreateEniRequest => ({
   subnetId: world.subnetId,
   securityGroupIds: [world.securityGroupId],
   secondaryAddressCount: 1,
+  prefixCount: 0,
+  ipv6PrefixCount: 0,
   description: 'one & <two>',
   tags: { 'eniwhere.io/eni-config': '', note: '"ü" & \'<x>\'' },
 });

@@ -42,6 +42,8 @@ function creation(account: Account, change: Partial<CreateEniRequest> = {}): Cre
     subnetId: account.subnetId,
     securityGroupIds: [account.securityGroupId],
     secondaryAddressCount: 2,
+    prefixCount: 0,
+    ipv6PrefixCount: 0,
     description: 'conformance & <more>',
     tags: { purpose: 'conformance' },
     ...change,

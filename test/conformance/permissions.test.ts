@@ -35,7 +35,12 @@ test('every action of the IAM policy is tried; those that are denied are told, a
     const all = await check(world, { ownEni });
     const needed = PERMISSIONS.map((one) => one.action).filter((action) => action !== 'CreateTags');
     assert.deepEqual(new Set(all.map((one) => one.action)), new Set(needed));
-    const untried = ['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'];
+    const untried = [
+      'AssignPrivateIpAddresses',
+      'UnassignPrivateIpAddresses',
+      'AssignIpv6Addresses',
+      'UnassignIpv6Addresses',
+    ];
     assert.deepEqual(ofVerdict(all, 'Unknown'), untried, 'EC2 knows no dry run of these');
     assert.equal(ofVerdict(all, 'Allowed').length, needed.length - untried.length);
     for (const action of ['AttachNetworkInterface', 'DescribeSubnets'] as const) sim.admin.denyAction(action);

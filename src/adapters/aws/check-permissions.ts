@@ -116,13 +116,20 @@ function writeTries(client: EC2Client, target: PermissionTarget): readonly Try[]
 }
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AssignPrivateIpAddresses.html knows no DryRun. */
-const NO_DRY_RUN: ReadonlySet<string> = new Set(['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses']);
+const NO_DRY_RUN: ReadonlySet<string> = new Set([
+  'AssignPrivateIpAddresses',
+  'UnassignPrivateIpAddresses',
+  'AssignIpv6Addresses',
+  'UnassignIpv6Addresses',
+]);
 
 const OWN_ENI_ACTIONS = [
   'AttachNetworkInterface',
   'ModifyNetworkInterfaceAttribute',
   'AssignPrivateIpAddresses',
   'UnassignPrivateIpAddresses',
+  'AssignIpv6Addresses',
+  'UnassignIpv6Addresses',
   'DetachNetworkInterface',
   'DeleteNetworkInterface',
 ] as const;
@@ -152,6 +159,8 @@ function ownEniTries(
       ),
     AssignPrivateIpAddresses: undefined,
     UnassignPrivateIpAddresses: undefined,
+    AssignIpv6Addresses: undefined,
+    UnassignIpv6Addresses: undefined,
     DetachNetworkInterface:
       AttachmentId && (() => client.send(new DetachNetworkInterfaceCommand({ DryRun, AttachmentId }))),
     DeleteNetworkInterface: () =>

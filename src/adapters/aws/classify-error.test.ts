@@ -14,6 +14,7 @@ describe('what EC2 refuses is classified by the cure', () => {
     ['throttled', { code: 'RequestLimitExceeded', httpStatus: 503 }],
     ['throttled', { code: 'SomethingNew', httpStatus: 429 }],
     ['subnet-full', { code: 'InsufficientFreeAddressesInSubnet' }],
+    ['no-free-block', { code: 'InsufficientCidrBlocks' }],
     ['eni-full', { code: 'PrivateIpAddressLimitExceeded' }],
     ['instance-full', { code: 'AttachmentLimitExceeded' }],
     ['not-found', { code: 'InvalidNetworkInterfaceID.NotFound' }],

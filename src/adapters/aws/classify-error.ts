@@ -24,7 +24,7 @@ const KIND_BY_CODE: ReadonlyMap<string, Kind> = new Map([
   ['EC2ThrottledException', 'throttled'],
   ['TooManyRequestsException', 'throttled'],
   ['InsufficientFreeAddressesInSubnet', 'subnet-full'],
-  ['InsufficientCidrBlocks', 'subnet-full'],
+  ['InsufficientCidrBlocks', 'no-free-block'],
   ['PrivateIpAddressLimitExceeded', 'eni-full'],
   ['AttachmentLimitExceeded', 'instance-full'],
   ['InvalidNetworkInterface.InUse', 'in-use'],
@@ -66,6 +66,7 @@ const KIND_BY_TEXT: readonly { readonly action: string; readonly text: RegExp; r
   { action: 'DeleteNetworkInterface', text: /currently in use/i, kind: 'in-use' },
   // What the caller wants gone is gone.
   { action: 'UnassignPrivateIpAddresses', text: /not assigned to interface/i, kind: 'not-found' },
+  { action: 'UnassignIpv6Addresses', text: /not assigned to interface/i, kind: 'not-found' },
 ];
 
 /** No connection came about, so EC2 never saw the request. */

@@ -26,6 +26,7 @@ const eni: NetworkInterface = {
     { PrivateIpAddress: '10.0.0.12', Primary: false },
   ],
   Ipv4Prefixes: [{ Ipv4Prefix: '10.0.0.32/28' }],
+  Ipv6Prefixes: [{ Ipv6Prefix: '2600:1f14:0:1:5::/80' }],
   Groups: [{ GroupId: 'sg-1', GroupName: 'pods' }],
   TagSet: [{ Key: 'eniwhere.io/eni-config', Value: '' }],
   Attachment: {
@@ -51,6 +52,7 @@ describe('an ENI', () => {
       primaryAddress: '10.0.0.10',
       addresses: ['10.0.0.11', '10.0.0.12'],
       prefixes: ['10.0.0.32/28'],
+      ipv6Prefixes: ['2600:1f14:0:1:5::/80'],
       tags: { 'eniwhere.io/eni-config': '' },
       attachment: {
         attachmentId: 'eni-attach-1',

@@ -68,6 +68,9 @@ export function readEni(raw: NetworkInterface): Ec2Eni {
     prefixes: (raw.Ipv4Prefixes ?? []).flatMap(({ Ipv4Prefix }) =>
       Ipv4Prefix === undefined ? [] : [cidr(Ipv4Prefix)],
     ),
+    ipv6Prefixes: (raw.Ipv6Prefixes ?? []).flatMap(({ Ipv6Prefix }) =>
+      Ipv6Prefix === undefined ? [] : [cidr(Ipv6Prefix)],
+    ),
     tags: tagsOf(raw.TagSet),
     ...(attachment === undefined ? {} : { attachment }),
   };
@@ -132,11 +135,16 @@ export function readInstance(raw: Instance): Ec2Instance | undefined {
 export function readSubnet(raw: Subnet): SubnetFacts | undefined {
   const subnetId = need(raw.SubnetId, 'SubnetId', 'a subnet') as SubnetId;
   if (raw.Ipv6Native === true) return undefined;
+  // A subnet has one IPv6 block at a time; those that it had before are told too.
+  const ipv6 = raw.Ipv6CidrBlockAssociationSet?.find(
+    (one) => (one.Ipv6CidrBlockState?.State ?? 'associated') === 'associated',
+  )?.Ipv6CidrBlock;
   return {
     subnetId,
     vpcId: need(raw.VpcId, 'VpcId', subnetId) as VpcId,
     zone: need(raw.AvailabilityZone, 'AvailabilityZone', subnetId),
     cidr: cidr(need(raw.CidrBlock, 'CidrBlock', subnetId)),
+    ...(ipv6 === undefined ? {} : { ipv6Cidr: cidr(ipv6) }),
     freeAddressCount: need(raw.AvailableIpAddressCount, 'AvailableIpAddressCount', subnetId),
   };
 }

@@ -15,7 +15,12 @@ function groupOf(action: string): ActionGroup {
 }
 
 /** EC2 has no dry run of these: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AssignPrivateIpAddresses.html */
-const UNTRIABLE: ReadonlySet<string> = new Set(['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses']);
+const UNTRIABLE: ReadonlySet<string> = new Set([
+  'AssignPrivateIpAddresses',
+  'UnassignPrivateIpAddresses',
+  'AssignIpv6Addresses',
+  'UnassignIpv6Addresses',
+]);
 
 const WHY: Readonly<Record<ActionGroup, string>> = {
   Read: 'a controller that may not see nodes, subnets and network interfaces decides nothing for them',

@@ -17,6 +17,8 @@ export interface SubnetFacts {
   readonly vpcId: VpcId;
   readonly zone: string;
   readonly cidr: Cidr;
+  /** Its IPv6 block, a /64; absent when it has none. */
+  readonly ipv6Cidr?: Cidr;
   readonly freeAddressCount: number;
 }
 

@@ -52,6 +52,7 @@ export function eniXml(eni: Ec2Eni): XmlFields {
       ...eni.addresses.map((privateIpAddress) => ({ privateIpAddress, primary: false })),
     ],
     ipv4PrefixSet: eni.prefixes.map((ipv4Prefix) => ({ ipv4Prefix })),
+    ipv6PrefixSet: eni.ipv6Prefixes.map((ipv6Prefix) => ({ ipv6Prefix })),
     tagSet: Object.entries(eni.tags).map(([key, value]) => ({ key, value })),
   };
 }
@@ -97,6 +98,10 @@ export const subnetXml = (subnet: SubnetFacts): XmlFields => ({
   vpcId: subnet.vpcId,
   availabilityZone: subnet.zone,
   cidrBlock: subnet.cidr,
+  ipv6CidrBlockAssociationSet:
+    subnet.ipv6Cidr === undefined
+      ? []
+      : [{ ipv6CidrBlock: subnet.ipv6Cidr, ipv6CidrBlockState: { state: 'associated' } }],
   availableIpAddressCount: subnet.freeAddressCount,
   state: 'available',
   ownerId: OWNER_ID,

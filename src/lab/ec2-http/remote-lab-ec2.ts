@@ -2,6 +2,7 @@
 
 import { request as httpRequest } from 'node:http';
 import { createInterface } from 'node:readline';
+import { cidrContains } from '../../domain/address/cidr.ts';
 import type { Ec2 } from '../../ports/ec2.ts';
 import type { Ec2Hand, LabEc2, LabTruth } from '../ec2/lab-ec2.ts';
 import type { Ec2Change } from '../ec2/region.ts';
@@ -143,7 +144,11 @@ function truthOf(data: () => TruthData): LabTruth {
         .sort((a, b) => (a.attachment?.deviceIndex ?? 0) - (b.attachment?.deviceIndex ?? 0)),
     eniHolding: (vpcId, address) =>
       data().enis.find(
-        (eni) => eni.vpcId === vpcId && (eni.primaryAddress === address || eni.addresses.includes(address)),
+        (eni) =>
+          eni.vpcId === vpcId &&
+          (eni.primaryAddress === address ||
+            eni.addresses.includes(address) ||
+            [...eni.prefixes, ...eni.ipv6Prefixes].some((prefix) => cidrContains(prefix, address))),
       ),
   };
 }

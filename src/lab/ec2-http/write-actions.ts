@@ -1,6 +1,6 @@
 // The actions that change something, over the port.
 
-import type { Ip } from '../../domain/address/ip.ts';
+import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
 import type { Ec2Outcome } from '../../ports/ec2.ts';
 import { done } from '../../ports/outcome.ts';
@@ -29,6 +29,8 @@ const createNetworkInterface: Action = {
   parameters: [
     'ClientToken',
     'Description',
+    'Ipv4PrefixCount',
+    'Ipv6PrefixCount',
     'SecondaryPrivateIpAddressCount',
     'SecurityGroupId',
     'SubnetId',
@@ -43,6 +45,8 @@ const createNetworkInterface: Action = {
       subnetId: subnetId as SubnetId,
       securityGroupIds: params.texts('SecurityGroupId') as readonly SecurityGroupId[],
       secondaryAddressCount: params.integer('SecondaryPrivateIpAddressCount') ?? 0,
+      prefixCount: params.integer('Ipv4PrefixCount') ?? 0,
+      ipv6PrefixCount: params.integer('Ipv6PrefixCount') ?? 0,
       description: params.text('Description') ?? '',
       tags: tagsOf(params),
     });
@@ -95,11 +99,23 @@ const modifyNetworkInterfaceAttribute: Action = {
 };
 
 const assignPrivateIpAddresses: Action = {
-  parameters: ['NetworkInterfaceId', 'SecondaryPrivateIpAddressCount'],
+  parameters: ['Ipv4PrefixCount', 'NetworkInterfaceId', 'SecondaryPrivateIpAddressCount'],
   run: async (params, { ec2 }) => {
     const eniId = params.text('NetworkInterfaceId');
     const count = params.integer('SecondaryPrivateIpAddressCount');
     if (eniId === undefined) return missing('networkInterfaceId');
+    const prefixCount = params.integer('Ipv4PrefixCount');
+    if (prefixCount !== undefined && count !== undefined) {
+      return badCombination('A count of private addresses and a count of IPv4 prefixes exclude each other.');
+    }
+    if (prefixCount !== undefined) {
+      const prefixes = await ec2.assignPrefixes({ eniId: eniId as EniId, family: 4, count: prefixCount });
+      return answered(prefixes, (added) => ({
+        networkInterfaceId: eniId,
+        assignedIpv4PrefixSet: added.map((ipv4Prefix) => ({ ipv4Prefix })),
+        return: true,
+      }));
+    }
     if (count === undefined) return missing('secondaryPrivateIpAddressCount');
     const outcome = await ec2.assignPrivateIpAddresses({ eniId: eniId as EniId, count });
     return answered(outcome, (added) => ({
@@ -111,11 +127,18 @@ const assignPrivateIpAddresses: Action = {
 };
 
 const unassignPrivateIpAddresses: Action = {
-  parameters: ['NetworkInterfaceId', 'PrivateIpAddress'],
+  parameters: ['Ipv4Prefix', 'NetworkInterfaceId', 'PrivateIpAddress'],
   run: async (params, { ec2 }) => {
     const eniId = params.text('NetworkInterfaceId');
     const addresses = params.texts('PrivateIpAddress');
     if (eniId === undefined) return missing('networkInterfaceId');
+    const prefixes = params.texts('Ipv4Prefix') as readonly Cidr[];
+    if (prefixes.length > 0 && addresses.length > 0) {
+      return unsupported('The simulated EC2 unassigns addresses and prefixes in two requests');
+    }
+    if (prefixes.length > 0) {
+      return answered(await ec2.unassignPrefixes({ eniId: eniId as EniId, prefixes }), returnTrue);
+    }
     if (addresses.length === 0) return missing('privateIpAddress');
     const outcome = await ec2.unassignPrivateIpAddresses({
       eniId: eniId as EniId,
@@ -123,6 +146,30 @@ const unassignPrivateIpAddresses: Action = {
       addresses: addresses as readonly Ip[],
     });
     return answered(outcome, returnTrue);
+  },
+};
+
+const assignIpv6Addresses: Action = {
+  parameters: ['Ipv6PrefixCount', 'NetworkInterfaceId'],
+  run: async (params, { ec2 }) => {
+    const eniId = params.text('NetworkInterfaceId');
+    const count = params.integer('Ipv6PrefixCount');
+    if (eniId === undefined) return missing('networkInterfaceId');
+    if (count === undefined) return missing('ipv6PrefixCount');
+    const outcome = await ec2.assignPrefixes({ eniId: eniId as EniId, family: 6, count });
+    return answered(outcome, (added) => ({ networkInterfaceId: eniId, assignedIpv6PrefixSet: added }));
+  },
+};
+
+const unassignIpv6Addresses: Action = {
+  parameters: ['Ipv6Prefix', 'NetworkInterfaceId'],
+  run: async (params, { ec2 }) => {
+    const eniId = params.text('NetworkInterfaceId');
+    const prefixes = params.texts('Ipv6Prefix') as readonly Cidr[];
+    if (eniId === undefined) return missing('networkInterfaceId');
+    if (prefixes.length === 0) return missing('ipv6Prefix');
+    const outcome = await ec2.unassignPrefixes({ eniId: eniId as EniId, prefixes });
+    return answered(outcome, () => ({ networkInterfaceId: eniId, unassignedIpv6PrefixSet: prefixes }));
   },
 };
 
@@ -153,6 +200,8 @@ export const writeActions: Readonly<Record<string, Action>> = {
   ModifyNetworkInterfaceAttribute: modifyNetworkInterfaceAttribute,
   AssignPrivateIpAddresses: assignPrivateIpAddresses,
   UnassignPrivateIpAddresses: unassignPrivateIpAddresses,
+  AssignIpv6Addresses: assignIpv6Addresses,
+  UnassignIpv6Addresses: unassignIpv6Addresses,
   DetachNetworkInterface: detachNetworkInterface,
   DeleteNetworkInterface: deleteNetworkInterface,
 };

@@ -16,6 +16,7 @@ import {
   instanceFull,
   instanceNotFound,
   instanceNotUsable,
+  noPrefixesOnXen,
   otherVpc,
   otherZone,
   type Refusal,
@@ -76,6 +77,10 @@ function attachRefusal(
   if (onCard.length >= limits.eniMax) return instanceFull(instanceId, limits.eniMax, instanceType);
   if (1 + eni.addresses.length + eni.prefixes.length > limits.ipv4PerEniMax) {
     return eniFull(eni.eniId, limits.ipv4PerEniMax);
+  }
+  if (eni.ipv6Prefixes.length > limits.ipv6PerEniMax) return eniFull(eni.eniId, limits.ipv6PerEniMax);
+  if (eni.prefixes.length + eni.ipv6Prefixes.length > 0 && limits.hypervisor === 'xen') {
+    return noPrefixesOnXen(instanceType);
   }
   return undefined;
 }

@@ -142,6 +142,8 @@ function createForeignEni(region: Region, request: ForeignEni): Ec2Result<Ec2Eni
     subnetId: request.subnetId,
     securityGroupIds: request.securityGroupIds ?? [],
     secondaryAddressCount: request.secondaryAddressCount ?? 0,
+    prefixCount: 0,
+    ipv6PrefixCount: 0,
     description: request.description ?? 'ELB app/foreign',
     tags: request.tags ?? {},
   });

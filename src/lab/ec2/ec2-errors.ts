@@ -49,6 +49,21 @@ export const subnetFull = (subnetId: string): Refusal =>
     `The specified subnet does not have enough free addresses to satisfy the request: ${subnetId}.`,
   );
 
+/** Addresses may be free by the thousand: what is missing is an aligned block that is free as a whole. */
+export const noFreeBlock = (subnetId: string): Refusal =>
+  refuse(
+    'no-free-block',
+    'InsufficientCidrBlocks',
+    `The specified subnet does not have enough free cidr blocks to satisfy the request: ${subnetId}.`,
+  );
+
+export const noIpv6Block = (subnetId: string): Refusal =>
+  refuse('invalid', 'InvalidParameterValue', `The subnet ${subnetId} has no associated IPv6 CIDR block.`);
+
+/** AWS documents that prefixes need a Nitro instance, not how it refuses others. */
+export const noPrefixesOnXen = (instanceType: string): Refusal =>
+  refuse('invalid', 'InvalidParameterValue', `Instance type ${instanceType} does not support prefixes.`);
+
 export const eniFull = (eniId: string, addressMax: number): Refusal =>
   refuse(
     'eni-full',
@@ -132,6 +147,9 @@ export const tokenReused = (clientToken: string): Refusal =>
 export const inUseByOthers = (what: string, users: string): Refusal =>
   refuse('in-use', 'DependencyViolation', `${what} has dependent objects and cannot be deleted: ${users}.`);
 
+export const badCombination = (message: string): Refusal =>
+  refuse('invalid', 'InvalidParameterCombination', message);
+
 export const badValue = (message: string): Refusal => refuse('invalid', 'InvalidParameterValue', message);
 
 export const badRange = (message: string): Refusal => refuse('invalid', 'InvalidSubnet.Range', message);
@@ -154,7 +172,7 @@ export const unauthorized = (action: string, encoded: string): Refusal =>
 const KIND_BY_CODE: Readonly<Record<string, Ec2Failure['kind']>> = {
   RequestLimitExceeded: 'throttled',
   InsufficientFreeAddressesInSubnet: 'subnet-full',
-  InsufficientCidrBlocks: 'subnet-full',
+  InsufficientCidrBlocks: 'no-free-block',
   PrivateIpAddressLimitExceeded: 'eni-full',
   AttachmentLimitExceeded: 'instance-full',
   'InvalidNetworkInterface.InUse': 'in-use',

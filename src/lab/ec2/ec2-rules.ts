@@ -1,9 +1,13 @@
 // The simulated EC2's own rules, recounted from scratch: what it must never break, whatever is asked of it.
 
-import { cidrContains } from '../../domain/address/cidr.ts';
+import { blockOf, cidrContains, cidrContainsCidr } from '../../domain/address/cidr.ts';
+import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import type { SubnetId } from '../../domain/ids.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
 import { attachedEnis, holderKey, poolOf, type Region } from './region.ts';
+
+/** A /28. */
+const PREFIX_ADDRESS_COUNT = 16;
 
 /** One sentence per broken rule, each with the rule's id (SPEC.md). */
 export function brokenEc2Rules(region: Region): readonly string[] {
@@ -11,11 +15,12 @@ export function brokenEc2Rules(region: Region): readonly string[] {
   return [...conservation(region, enis), ...addresses(region, enis), ...attachments(region)];
 }
 
-/** IP-3: free + reserved + primaries + secondaries + occupied = size, in every subnet. */
+/** IP-3: free + reserved + primaries + secondaries + 16 per prefix + occupied = size, in every subnet. */
 function conservation(region: Region, enis: readonly Ec2Eni[]): readonly string[] {
   const held = new Map<SubnetId, number>();
   for (const eni of enis) {
-    held.set(eni.subnetId, (held.get(eni.subnetId) ?? 0) + 1 + eni.addresses.length);
+    const ofPrefixes = eni.prefixes.length * PREFIX_ADDRESS_COUNT;
+    held.set(eni.subnetId, (held.get(eni.subnetId) ?? 0) + 1 + eni.addresses.length + ofPrefixes);
   }
   return region.subnets.values().flatMap((facts) => {
     const pool = poolOf(region, facts.subnetId);
@@ -41,17 +46,26 @@ function addresses(region: Region, enis: readonly Ec2Eni[]): readonly string[] {
   const broken: string[] = [];
   const seen = new Set<string>();
   for (const eni of enis) {
-    const cidr = region.subnets.get(eni.subnetId)?.cidr;
-    for (const address of [eni.primaryAddress, ...eni.addresses]) {
-      const key = holderKey(eni.vpcId, address);
-      if (seen.has(key)) broken.push(`IP-3: ${address} is on two ENIs, one of them ${eni.eniId}`);
+    const { cidr, ipv6Cidr } = region.subnets.get(eni.subnetId) ?? {};
+    const singles = [eni.primaryAddress, ...eni.addresses];
+    const check = (held: Ip | Cidr, isInside: boolean): void => {
+      const key = holderKey(eni.vpcId, held);
+      if (seen.has(key)) broken.push(`IP-3: ${held} is on two ENIs, one of them ${eni.eniId}`);
       seen.add(key);
       if (region.holders.get(key) !== eni.eniId) {
-        broken.push(`IP-3: ${address} of ${eni.eniId} is known as ${region.holders.get(key) ?? 'nobody'}'s`);
+        broken.push(`IP-3: ${held} of ${eni.eniId} is known as ${region.holders.get(key) ?? 'nobody'}'s`);
       }
-      if (cidr === undefined || !cidrContains(cidr, address)) {
-        broken.push(`IP-3: ${address} of ${eni.eniId} lies outside its subnet ${eni.subnetId}`);
+      if (!isInside) broken.push(`IP-3: ${held} of ${eni.eniId} lies outside its subnet ${eni.subnetId}`);
+    };
+    for (const address of singles) {
+      check(address, cidr !== undefined && cidrContains(cidr, address));
+      if (region.holders.has(holderKey(eni.vpcId, blockOf(address, 28)))) {
+        broken.push(`IP-3: ${address} of ${eni.eniId} lies within a prefix`);
       }
+    }
+    for (const prefix of eni.prefixes) check(prefix, cidr !== undefined && cidrContainsCidr(cidr, prefix));
+    for (const prefix of eni.ipv6Prefixes) {
+      check(prefix, ipv6Cidr !== undefined && cidrContainsCidr(ipv6Cidr, prefix));
     }
   }
   if (seen.size !== region.holders.size) {
@@ -79,8 +93,13 @@ function attachments(region: Region): readonly string[] {
       if (eni.zone !== instance.zone) {
         broken.push(`ENI-4: ${eni.eniId} of ${eni.zone} is attached in ${instance.zone}`);
       }
-      if (limits !== undefined && 1 + eni.addresses.length > limits.ipv4PerEniMax) {
-        broken.push(`ENI-1: ${eni.eniId} holds ${1 + eni.addresses.length} addresses`);
+      if (limits !== undefined && 1 + eni.addresses.length + eni.prefixes.length > limits.ipv4PerEniMax) {
+        broken.push(
+          `ENI-1: ${eni.eniId} holds ${1 + eni.addresses.length} addresses and ${eni.prefixes.length} prefixes`,
+        );
+      }
+      if (limits !== undefined && eni.ipv6Prefixes.length > limits.ipv6PerEniMax) {
+        broken.push(`ENI-1: ${eni.eniId} holds ${eni.ipv6Prefixes.length} IPv6 prefixes`);
       }
     }
     return broken;

@@ -6,7 +6,7 @@ import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
 import type { Ec2Eni, Ec2Instance } from '../../ports/ec2.ts';
 import { brokenEc2Rules } from './ec2-rules.ts';
-import { attachedEnis, holderKey, poolOf, type Region, type SimVpc } from './region.ts';
+import { attachedEnis, holderOf, poolOf, type Region, type SimVpc } from './region.ts';
 import type { SimSecurityGroup } from './security-group.ts';
 
 export interface SubnetTruth extends SubnetFacts {
@@ -15,6 +15,8 @@ export interface SubnetTruth extends SubnetFacts {
   readonly reservedCount: number;
   /** Taken by others than ENIs. */
   readonly occupiedCount: number;
+  /** Whole free /28 blocks. */
+  readonly freePrefixCount: number;
 }
 
 export interface Ec2Truth {
@@ -31,7 +33,7 @@ export interface Ec2Truth {
   eni(eniId: EniId): Ec2Eni | undefined;
   /** ENIs attached to the instance, attaching and detaching ones included, by device index. */
   enisOf(instanceId: InstanceId): readonly Ec2Eni[];
-  /** The ENI that holds the address, as its primary or a secondary one. */
+  /** The ENI that holds the address, as its primary or a secondary one or within a prefix. */
   eniHolding(vpcId: VpcId, address: Ip): Ec2Eni | undefined;
   /** Rules of EC2 itself that do not hold, such as conservation of addresses (IP-3): a fault of the lab. */
   brokenRules(): readonly string[];
@@ -45,6 +47,7 @@ export function createEc2Truth(region: Region): Ec2Truth {
       size: pool.size,
       reservedCount: pool.reservedCount,
       occupiedCount: pool.occupiedCount(),
+      freePrefixCount: pool.freePrefixCount(),
     };
   };
   return {
@@ -63,7 +66,7 @@ export function createEc2Truth(region: Region): Ec2Truth {
     eni: (eniId) => region.enis.get(eniId),
     enisOf: (instanceId) => attachedEnis(region, instanceId),
     eniHolding: (vpcId, address) => {
-      const eniId = region.holders.get(holderKey(vpcId, address));
+      const eniId = holderOf(region, vpcId, address);
       return eniId && region.enis.get(eniId);
     },
     brokenRules: () => brokenEc2Rules(region),

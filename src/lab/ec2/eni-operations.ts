@@ -20,13 +20,12 @@ import {
   tokenReused,
   tooManyGroups,
 } from './ec2-errors.ts';
-import { giveAddresses, newId, type Region, takeAddresses } from './region.ts';
+import { limitsOf, takeForCreate, UNATTACHED_ADDRESS_MAX } from './prefix-operations.ts';
+import { giveAddresses, givePrefixes, newId, type Region, takeAddresses } from './region.ts';
 import { GROUPS_PER_ENI_MAX } from './security-group.ts';
 
 type Ec2Result<T> = Result<T, Ec2Failure>;
 
-/** Addresses on an ENI that no instance type bounds, the most of any type. */
-const UNATTACHED_ADDRESS_MAX = 50;
 /** AWS remembers a client token for at least a day. */
 const TOKEN_LIFE_MS = 24 * 3_600_000;
 
@@ -58,9 +57,15 @@ export function createEni(region: Region, request: EniMaking): Ec2Result<Ec2Eni>
   }
   const eniId = newId(region, 'eni');
   const place = { eniId, subnetId: request.subnetId, vpcId: subnet.vpcId };
+  // Prefixes first: the primary address could otherwise break the last whole block.
+  const delegated = takeForCreate(region, place, request);
+  if (!delegated.ok) return delegated;
   const taken = takeAddresses(region, place, 1 + request.secondaryAddressCount);
   const [primaryAddress, ...addresses] = taken ?? [];
-  if (primaryAddress === undefined) return subnetFull(request.subnetId);
+  if (primaryAddress === undefined) {
+    givePrefixes(region, place, [...delegated.value.prefixes, ...delegated.value.ipv6Prefixes]);
+    return subnetFull(request.subnetId);
+  }
   const eni: Ec2Eni = {
     ...place,
     mac: newMac(region),
@@ -70,7 +75,7 @@ export function createEni(region: Region, request: EniMaking): Ec2Result<Ec2Eni>
     securityGroupIds: groups.value,
     primaryAddress,
     addresses,
-    prefixes: [],
+    ...delegated.value,
     tags: { ...request.tags },
   };
   region.enis.put(eniId, eni);
@@ -91,6 +96,7 @@ export function deleteEni(region: Region, eniId: EniId): Ec2Result<void> {
 export function removeEni(region: Region, eni: Ec2Eni): void {
   assert(eni.attachment === undefined, `${eni.eniId} is detached before it is deleted`);
   giveAddresses(region, eni, [eni.primaryAddress, ...eni.addresses]);
+  givePrefixes(region, eni, [...eni.prefixes, ...eni.ipv6Prefixes]);
   region.enis.delete(eni.eniId);
   region.createdAt.delete(eni.eniId);
   region.emit({ kind: 'EniDeleted', eni });
@@ -106,7 +112,7 @@ export function assignAddresses(
   if (!Number.isInteger(request.count) || request.count < 1) {
     return badValue(`secondaryPrivateIpAddressCount ${request.count} is out of range`);
   }
-  const addressMax = addressMaxOf(region, eni);
+  const addressMax = limitsOf(region, eni)?.ipv4PerEniMax ?? UNATTACHED_ADDRESS_MAX;
   if (1 + eni.addresses.length + eni.prefixes.length + request.count > addressMax) {
     return eniFull(eni.eniId, addressMax);
   }
@@ -166,14 +172,6 @@ export function setEniGroups(
   return ok(undefined);
 }
 
-/** Addresses that the ENI may hold, its primary one included: a matter of the instance's type. */
-export function addressMaxOf(region: Region, eni: Ec2Eni): number {
-  if (eni.attachment === undefined) return UNATTACHED_ADDRESS_MAX;
-  const instance = region.instances.get(eni.attachment.instanceId);
-  const limits = instance && region.instanceLimits.get(instance.instanceType);
-  return limits?.ipv4PerEniMax ?? UNATTACHED_ADDRESS_MAX;
-}
-
 /** The groups asked for, or the VPC's default group when none is. */
 function groupsOf(
   region: Region,
@@ -204,6 +202,8 @@ const fingerprint = (making: EniMaking): string =>
     making.subnetId,
     [...making.securityGroupIds],
     making.secondaryAddressCount,
+    making.prefixCount,
+    making.ipv6PrefixCount,
     making.description,
     Object.entries(making.tags).sort(([a], [b]) => (a < b ? -1 : 1)),
   ]);

@@ -33,6 +33,8 @@ export function launchInstance(region: Region, request: LaunchRequest): Ec2Resul
     subnetId: request.subnetId,
     securityGroupIds: request.securityGroupIds,
     secondaryAddressCount: 0,
+    prefixCount: 0,
+    ipv6PrefixCount: 0,
     description: '',
     tags: {},
   });

@@ -11,9 +11,11 @@ import {
   badRange,
   groupNotFound,
   inUseByOthers,
+  type Refusal,
   subnetNotFound,
   vpcNotFound,
 } from './ec2-errors.ts';
+import { createIpv6PrefixPool } from './ipv6-prefix-pool.ts';
 import { newId, type Region, type SimVpc } from './region.ts';
 import { EGRESS_ALL, type GroupRule, type SimSecurityGroup } from './security-group.ts';
 import { createSubnetPool } from './subnet-pool.ts';
@@ -22,6 +24,7 @@ type Ec2Result<T> = Result<T, Ec2Failure>;
 
 /** Ids are drawn when absent, everywhere here. */
 export interface VpcMaking {
+  /** IPv4 blocks, and an IPv6 /56 for a VPC with IPv6. */
   readonly cidrs: readonly Cidr[];
   readonly vpcId?: VpcId;
   readonly defaultSecurityGroupId?: SecurityGroupId;
@@ -32,6 +35,8 @@ export interface SubnetMaking {
   readonly zone: string;
   /** IPv4, /16 to /28. */
   readonly cidr: Cidr;
+  /** A /64 of the VPC's IPv6 block; none when absent. */
+  readonly ipv6Cidr?: Cidr;
   readonly subnetId?: SubnetId;
   /** None when absent. */
   readonly tags?: Readonly<Record<string, string>>;
@@ -75,6 +80,8 @@ export function createSubnet(region: Region, making: SubnetMaking): Ec2Result<Su
   if (!vpc.cidrs.some((outer) => cidrContainsCidr(outer, cidr))) {
     return badRange(`The CIDR '${cidr}' lies in none of the VPC's blocks: ${vpc.cidrs.join(', ')}.`);
   }
+  const ipv6Refusal = refuseIpv6Block(region, vpc, making.ipv6Cidr);
+  if (ipv6Refusal !== undefined) return ipv6Refusal;
   const other = region.subnets.values().find((each) => each.vpcId === vpcId && cidrOverlaps(each.cidr, cidr));
   if (other !== undefined) {
     return badRange(`The CIDR '${cidr}' conflicts with subnet ${other.subnetId}, ${other.cidr}.`);
@@ -82,12 +89,38 @@ export function createSubnet(region: Region, making: SubnetMaking): Ec2Result<Su
   const subnetId = making.subnetId ?? newId(region, 'subnet');
   if (region.subnets.get(subnetId) !== undefined) return alreadyThere(subnetId);
   const pool = createSubnetPool(cidr);
-  const facts: SubnetFacts = { subnetId, vpcId, zone, cidr, freeAddressCount: pool.freeCount() };
+  const { ipv6Cidr } = making;
+  const facts: SubnetFacts = {
+    subnetId,
+    vpcId,
+    zone,
+    cidr,
+    ...(ipv6Cidr === undefined ? {} : { ipv6Cidr }),
+    freeAddressCount: pool.freeCount(),
+  };
+  if (ipv6Cidr !== undefined) region.ipv6Pools.set(subnetId, createIpv6PrefixPool(ipv6Cidr));
   region.pools.set(subnetId, pool);
   region.subnets.put(subnetId, facts);
   region.subnetTags.put(subnetId, making.tags ?? {});
   region.emit({ kind: 'SubnetChanged', subnetId });
   return ok(facts);
+}
+
+/** https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html: here always a /64, which AWS's console makes. */
+function refuseIpv6Block(region: Region, vpc: SimVpc, cidr: Cidr | undefined): Refusal | undefined {
+  if (cidr === undefined) return undefined;
+  if (familyOf(cidr) !== 6 || cidrPrefixLength(cidr) !== 64) {
+    return badRange(`The IPv6 CIDR '${cidr}' is invalid: a subnet's IPv6 block is a /64.`);
+  }
+  if (!vpc.cidrs.some((outer) => cidrContainsCidr(outer, cidr))) {
+    return badRange(`The IPv6 CIDR '${cidr}' lies in none of the VPC's blocks: ${vpc.cidrs.join(', ')}.`);
+  }
+  const other = region.subnets
+    .values()
+    .find(
+      (each) => each.vpcId === vpc.vpcId && each.ipv6Cidr !== undefined && cidrOverlaps(each.ipv6Cidr, cidr),
+    );
+  return other && badRange(`The IPv6 CIDR '${cidr}' conflicts with subnet ${other.subnetId}.`);
 }
 
 /** CreateTags and DeleteTags at once: the subnet has exactly these. */
@@ -109,6 +142,7 @@ export function deleteSubnet(region: Region, subnetId: SubnetId): Ec2Result<void
   region.subnets.delete(subnetId);
   region.subnetTags.delete(subnetId);
   region.pools.delete(subnetId);
+  region.ipv6Pools.delete(subnetId);
   region.emit({ kind: 'SubnetChanged', subnetId });
   return ok(undefined);
 }

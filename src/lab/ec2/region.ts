@@ -1,6 +1,7 @@
 // The truth of the simulated EC2: everything that exists in the account and Region, and who hears of changes.
 
-import type { Cidr, Ip } from '../../domain/address/ip.ts';
+import { blockOf } from '../../domain/address/cidr.ts';
+import { type Cidr, familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
 import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
 import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../domain/ids.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
@@ -10,6 +11,7 @@ import type { Subscription } from '../../ports/cluster.ts';
 import type { Ec2Eni, Ec2Instance, EniAttachment } from '../../ports/ec2.ts';
 import { type Random, randomHex } from '../../ports/random.ts';
 import { type Ec2Profile, STALENESS_MAX_MS } from './ec2-profile.ts';
+import type { Ipv6PrefixPool } from './ipv6-prefix-pool.ts';
 import type { SimSecurityGroup } from './security-group.ts';
 import type { SubnetPool } from './subnet-pool.ts';
 import { createVersionedMap, type VersionedMap } from './versioned-map.ts';
@@ -36,6 +38,7 @@ export type Ec2ChangeKind =
   | {
       readonly kind: 'AddressesChanged';
       readonly eni: Ec2Eni;
+      /** Every single address, those of IPv4 prefixes one by one; of IPv6 prefixes only the ENI itself tells. */
       readonly assigned: readonly Ip[];
       readonly unassigned: readonly Ip[];
     }
@@ -64,6 +67,8 @@ export interface Region {
   readonly subnets: VersionedMap<SubnetId, SubnetFacts>;
   readonly subnetTags: VersionedMap<SubnetId, Readonly<Record<string, string>>>;
   readonly pools: Map<SubnetId, SubnetPool>;
+  /** Of the subnets that have an IPv6 block. */
+  readonly ipv6Pools: Map<SubnetId, Ipv6PrefixPool>;
   readonly securityGroups: VersionedMap<SecurityGroupId, SimSecurityGroup>;
   readonly instances: VersionedMap<InstanceId, Ec2Instance>;
   readonly enis: VersionedMap<EniId, Ec2Eni>;
@@ -75,7 +80,7 @@ export interface Region {
   readonly attachments: Map<AttachmentId, EniId>;
   /** Terminated instances that describes still show -> when they were terminated, milliseconds since the epoch. */
   readonly terminatedAt: Map<InstanceId, number>;
-  /** `vpc address` -> the ENI that holds the address */
+  /** `vpc address` or `vpc prefix` -> the ENI that holds it */
   readonly holders: Map<string, EniId>;
   readonly instanceLimits: Map<string, InstanceLimits>;
   /** client token -> its create */
@@ -108,6 +113,7 @@ export function createRegion({ clock, draws, profile, struck }: RegionOptions): 
     subnets: versioned(),
     subnetTags: versioned(),
     pools: new Map(),
+    ipv6Pools: new Map(),
     securityGroups: versioned(),
     instances: versioned(),
     enis: versioned(),
@@ -152,7 +158,16 @@ interface IdTypes {
 export const newId = <Prefix extends keyof IdTypes>(region: Region, prefix: Prefix): IdTypes[Prefix] =>
   `${prefix}-0${randomHex(region.draws.ids, 16)}` as IdTypes[Prefix];
 
-export const holderKey = (vpcId: VpcId, address: Ip): string => `${vpcId} ${address}`;
+export const holderKey = (vpcId: VpcId, held: Ip | Cidr): string => `${vpcId} ${held}`;
+
+/** Prefix lengths of what EC2 delegates. https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html */
+const DELEGATED_LENGTH: Readonly<Record<IpFamily, number>> = { 4: 28, 6: 80 };
+
+/** The ENI that holds the address: as one of its own, or within a prefix. */
+export function holderOf(region: Region, vpcId: VpcId, address: Ip): EniId | undefined {
+  const prefix = blockOf(address, DELEGATED_LENGTH[familyOf(address)]);
+  return region.holders.get(holderKey(vpcId, address)) ?? region.holders.get(holderKey(vpcId, prefix));
+}
 
 export function poolOf(region: Region, subnetId: SubnetId): SubnetPool {
   const pool = region.pools.get(subnetId);
@@ -167,12 +182,38 @@ export function publishFreeCount(region: Region, subnetId: SubnetId): void {
   region.subnets.put(subnetId, { ...facts, freeAddressCount: poolOf(region, subnetId).freeCount() });
 }
 
-/** Takes addresses out of the subnet for an ENI; undefined, and nothing, when there are not enough. */
-export function takeAddresses(
+interface EniPlace {
+  readonly eniId: EniId;
+  readonly subnetId: SubnetId;
+  readonly vpcId: VpcId;
+}
+
+/** Takes prefixes of one family for an ENI; undefined, and none, when the subnet has not so many whole free blocks. */
+export function takePrefixes(
   region: Region,
-  eni: { readonly eniId: EniId; readonly subnetId: SubnetId; readonly vpcId: VpcId },
-  count: number,
-): readonly Ip[] | undefined {
+  eni: EniPlace,
+  { family, count }: { readonly family: IpFamily; readonly count: number },
+): readonly Cidr[] | undefined {
+  const request = { count, ...(region.profile().randomAddresses ? { order: region.draws.addresses } : {}) };
+  const taken =
+    family === 4
+      ? poolOf(region, eni.subnetId).takePrefixes(request)
+      : region.ipv6Pools.get(eni.subnetId)?.take(request);
+  for (const prefix of taken ?? []) region.holders.set(holderKey(eni.vpcId, prefix), eni.eniId);
+  if (taken !== undefined) publishFreeCount(region, eni.subnetId);
+  return taken;
+}
+
+/** Gives prefixes of either family back, at once. */
+export function givePrefixes(region: Region, eni: EniPlace, prefixes: readonly Cidr[]): void {
+  poolOf(region, eni.subnetId).givePrefixes(prefixes.filter((prefix) => familyOf(prefix) === 4));
+  region.ipv6Pools.get(eni.subnetId)?.give(prefixes.filter((prefix) => familyOf(prefix) === 6));
+  for (const prefix of prefixes) region.holders.delete(holderKey(eni.vpcId, prefix));
+  publishFreeCount(region, eni.subnetId);
+}
+
+/** Takes addresses out of the subnet for an ENI; undefined, and nothing, when there are not enough. */
+export function takeAddresses(region: Region, eni: EniPlace, count: number): readonly Ip[] | undefined {
   const taken = poolOf(region, eni.subnetId).take({
     count,
     ...(region.profile().randomAddresses ? { order: region.draws.addresses } : {}),
@@ -184,7 +225,7 @@ export function takeAddresses(
 }
 
 /** Gives an ENI's addresses back to its subnet, at once: EC2 may give them to someone else in the next call. */
-export function giveAddresses(region: Region, eni: Ec2Eni, addresses: readonly Ip[]): void {
+export function giveAddresses(region: Region, eni: EniPlace, addresses: readonly Ip[]): void {
   poolOf(region, eni.subnetId).give(addresses);
   for (const address of addresses) region.holders.delete(holderKey(eni.vpcId, address));
   publishFreeCount(region, eni.subnetId);

@@ -1,5 +1,6 @@
 // The Ec2 port over the simulated EC2.
 
+import { familyOf } from '../../domain/address/ip.ts';
 import type { EniId } from '../../domain/ids.ts';
 import type { Result } from '../../domain/result.ts';
 import type { Ec2, Ec2Failure, Ec2Reader, Ec2Writer } from '../../ports/ec2.ts';
@@ -25,6 +26,7 @@ import {
   setEniGroups,
   unassignAddresses,
 } from './eni-operations.ts';
+import { assignPrefixes, unassignPrefixes } from './prefix-operations.ts';
 import type { Region } from './region.ts';
 
 export interface ClientContext {
@@ -105,18 +107,9 @@ function readerOf({ api, region, random, caller }: ClientContext): Ec2Reader {
   };
 }
 
-function writerOf({ api, region, random, caller }: ClientContext): Ec2Writer {
-  /** An ENI that was just made may not be known yet where this call arrives. */
-  const onEni =
-    <T>(eniId: EniId, effect: () => Result<T, Ec2Failure>): (() => Result<T, Ec2Failure>) =>
-    () => {
-      const { notFoundMs, notFoundOdds } = region.profile();
-      const createdAt = region.createdAt.get(eniId);
-      const isYoung = createdAt !== undefined && region.clock.now() - createdAt < notFoundMs;
-      if (!isYoung || !chance(random, notFoundOdds)) return effect();
-      region.struck('notFoundOdds');
-      return eniNotFound(eniId);
-    };
+function writerOf(context: ClientContext): Ec2Writer {
+  const { api, region, caller } = context;
+  const onEni = untilKnown(context);
   return {
     createNetworkInterface: (request) =>
       api.call(caller, {
@@ -142,18 +135,7 @@ function writerOf({ api, region, random, caller }: ClientContext): Ec2Writer {
         subject: request.eniId,
         effect: onEni(request.eniId, () => setEniGroups(region, request)),
       }),
-    assignPrivateIpAddresses: (request) =>
-      api.call(caller, {
-        action: 'AssignPrivateIpAddresses',
-        subject: request.eniId,
-        effect: onEni(request.eniId, () => assignAddresses(region, request)),
-      }),
-    unassignPrivateIpAddresses: (request) =>
-      api.call(caller, {
-        action: 'UnassignPrivateIpAddresses',
-        subject: request.eniId,
-        effect: onEni(request.eniId, () => unassignAddresses(region, request)),
-      }),
+    ...addressWriterOf(context),
     detachNetworkInterface: ({ attachmentId }) =>
       api.call(caller, {
         action: 'DetachNetworkInterface',
@@ -168,3 +150,54 @@ function writerOf({ api, region, random, caller }: ClientContext): Ec2Writer {
       }),
   };
 }
+
+type AddressWriter = Pick<
+  Ec2Writer,
+  'assignPrivateIpAddresses' | 'unassignPrivateIpAddresses' | 'assignPrefixes' | 'unassignPrefixes'
+>;
+
+function addressWriterOf(context: ClientContext): AddressWriter {
+  const { api, region, caller } = context;
+  const onEni = untilKnown(context);
+  return {
+    assignPrivateIpAddresses: (request) =>
+      api.call(caller, {
+        action: 'AssignPrivateIpAddresses',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => assignAddresses(region, request)),
+      }),
+    unassignPrivateIpAddresses: (request) =>
+      api.call(caller, {
+        action: 'UnassignPrivateIpAddresses',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => unassignAddresses(region, request)),
+      }),
+    assignPrefixes: (request) =>
+      api.call(caller, {
+        action: request.family === 6 ? 'AssignIpv6Addresses' : 'AssignPrivateIpAddresses',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => assignPrefixes(region, request)),
+      }),
+    unassignPrefixes: (request) =>
+      api.call(caller, {
+        action: request.prefixes.some((prefix) => familyOf(prefix) === 6)
+          ? 'UnassignIpv6Addresses'
+          : 'UnassignPrivateIpAddresses',
+        subject: request.eniId,
+        effect: onEni(request.eniId, () => unassignPrefixes(region, request)),
+      }),
+  };
+}
+
+/** An ENI that was just made may not be known yet where a call arrives. */
+const untilKnown =
+  ({ region, random }: ClientContext) =>
+  <T>(eniId: EniId, effect: () => Result<T, Ec2Failure>): (() => Result<T, Ec2Failure>) =>
+  () => {
+    const { notFoundMs, notFoundOdds } = region.profile();
+    const createdAt = region.createdAt.get(eniId);
+    const isYoung = createdAt !== undefined && region.clock.now() - createdAt < notFoundMs;
+    if (!isYoung || !chance(random, notFoundOdds)) return effect();
+    region.struck('notFoundOdds');
+    return eniNotFound(eniId);
+  };

@@ -86,6 +86,8 @@ function call({ sim, ec2, account }: World, { command, which }: Step): void {
       subnetId: subnetOf(account, which),
       securityGroupIds: [account.securityGroupId],
       secondaryAddressCount: which % 11,
+      prefixCount: 0,
+      ipv6PrefixCount: 0,
       description: '',
       tags: {},
     });

@@ -48,6 +48,8 @@ const request = (world: World, change: Partial<CreateEniRequest> = {}): CreateEn
   subnetId: world.subnetId,
   securityGroupIds: [world.securityGroupId],
   secondaryAddressCount: 1,
+  prefixCount: 0,
+  ipv6PrefixCount: 0,
   description: '',
   tags: {},
   ...change,

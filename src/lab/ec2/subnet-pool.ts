@@ -1,11 +1,12 @@
-// The addresses of one subnet: which are free, and who takes the others.
+// The IPv4 addresses of one subnet: which are free, and who takes the others.
 
-import { cidrSize, firstAddress } from '../../domain/address/cidr.ts';
+import { blockOf, cidrSize, firstAddress } from '../../domain/address/cidr.ts';
 import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import { ipv4FromNumber, ipv4ToNumber } from '../../domain/address/ip-number.ts';
 import { reservedAddresses } from '../../domain/address/subnet.ts';
 import { assert } from '../../domain/result.ts';
 import { type Random, randomInt } from '../../ports/random.ts';
+import { type BlockPool, createBlockPool } from './block-pool.ts';
 
 /** `order` draws where the search for a free address starts; the lowest free address first without it. */
 export interface TakeRequest {
@@ -24,6 +25,12 @@ export interface SubnetPool {
   take(request: TakeRequest): readonly Ip[] | undefined;
   /** Gives back addresses that `take` gave out. */
   give(addresses: readonly Ip[]): void;
+  /** Whole free /28 blocks, aligned as AWS aligns them: all of them, or undefined and none. */
+  takePrefixes(request: TakeRequest): readonly Cidr[] | undefined;
+  /** Gives back prefixes that `takePrefixes` gave out. */
+  givePrefixes(prefixes: readonly Cidr[]): void;
+  /** /28 blocks without any address in use. */
+  freePrefixCount(): number;
   /** Occupies at most `count` free addresses, highest first; answers how many. */
   occupy(count: number): number;
   /** Frees at most `count` occupied addresses, lowest first; answers how many. */
@@ -35,70 +42,115 @@ const RESERVED = 1;
 const TAKEN = 2;
 const OCCUPIED = 3;
 
-/** Subnets are /16 to /28 in AWS, so one byte per address is little. */
+const PREFIX_LENGTH = 28;
+const PREFIX_SIZE = 16;
+
+/** What becomes of each address of a block, by its number. */
+interface Uses {
+  /** One byte per address: subnets are /16 to /28 in AWS, so it is little. */
+  readonly of: Uint8Array;
+  /** The /28 blocks without any address in use. */
+  readonly wholeBlocks: BlockPool;
+  freeCount(): number;
+  put(index: number, use: number): void;
+}
+
+function createUses(size: number): Uses {
+  const of = new Uint8Array(size);
+  const freeIn = new Uint8Array(size / PREFIX_SIZE).fill(PREFIX_SIZE);
+  const wholeBlocks = createBlockPool(freeIn.length);
+  for (let block = 0; block < freeIn.length; block++) wholeBlocks.set(block, true);
+  let freeCount = size;
+  return {
+    of,
+    wholeBlocks,
+    freeCount: () => freeCount,
+    put: (index, use) => {
+      const change = Number(use === FREE) - Number(of[index] === FREE);
+      of[index] = use;
+      if (change === 0) return;
+      const block = Math.floor(index / PREFIX_SIZE);
+      const freeInBlock = (freeIn[block] ?? 0) + change;
+      freeIn[block] = freeInBlock;
+      freeCount += change;
+      const isWhole = freeInBlock === PREFIX_SIZE;
+      if (wholeBlocks.isFree(block) !== isWhole) wholeBlocks.set(block, isWhole);
+    },
+  };
+}
+
 export function createSubnetPool(cidr: Cidr): SubnetPool {
   const base = ipv4ToNumber(firstAddress(cidr));
   const size = Number(cidrSize(cidr));
-  const use = new Uint8Array(size);
+  const uses = createUses(size);
   const reserved = reservedAddresses(cidr);
-  for (const address of reserved) use[ipv4ToNumber(address) - base] = RESERVED;
-  let freeCount = size - reserved.length;
+  for (const address of reserved) uses.put(ipv4ToNumber(address) - base, RESERVED);
   let occupiedCount = 0;
   // Every address below is not free, so a search for the lowest free one may start here.
   let lowestFree = 0;
 
   const free = (index: number): void => {
-    use[index] = FREE;
-    freeCount += 1;
+    uses.put(index, FREE);
     lowestFree = Math.min(lowestFree, index);
+  };
+  const giveRange = (what: Ip | Cidr, start: number, count: number): void => {
+    for (let index = start; index < start + count; index++) {
+      assert(uses.of[index] === TAKEN, `${what} of ${cidr} is given back by an ENI that holds it`);
+      free(index);
+    }
   };
 
   return {
     size,
     reservedCount: reserved.length,
-    freeCount: () => freeCount,
+    freeCount: () => uses.freeCount(),
     occupiedCount: () => occupiedCount,
     take: ({ count, order }) => {
-      if (count > freeCount) return undefined;
+      if (count > uses.freeCount()) return undefined;
       const taken: Ip[] = [];
       while (taken.length < count) {
-        const index = firstFree(use, order === undefined ? lowestFree : randomInt(order, size));
+        const index = firstFree(uses.of, order === undefined ? lowestFree : randomInt(order, size));
         if (order === undefined) lowestFree = index + 1;
-        use[index] = TAKEN;
-        freeCount -= 1;
+        uses.put(index, TAKEN);
         taken.push(ipv4FromNumber(base + index));
       }
       return taken;
     },
     give: (addresses) => {
-      for (const address of addresses) {
-        const index = ipv4ToNumber(address) - base;
-        assert(use[index] === TAKEN, `${address} of ${cidr} is given back by an ENI that holds it`);
-        free(index);
+      for (const address of addresses) giveRange(address, ipv4ToNumber(address) - base, 1);
+    },
+    takePrefixes: ({ count, order }) =>
+      uses.wholeBlocks.find(count, order)?.map((block) => {
+        const start = block * PREFIX_SIZE;
+        for (let index = start; index < start + PREFIX_SIZE; index++) uses.put(index, TAKEN);
+        return blockOf(ipv4FromNumber(base + start), PREFIX_LENGTH);
+      }),
+    givePrefixes: (prefixes) => {
+      for (const prefix of prefixes) {
+        giveRange(prefix, ipv4ToNumber(firstAddress(prefix)) - base, PREFIX_SIZE);
       }
     },
+    freePrefixCount: () => uses.wholeBlocks.freeCount(),
     occupy: (count) => {
-      let done = 0;
-      for (let index = size - 1; index >= 0 && done < count; index--) {
-        if (use[index] !== FREE) continue;
-        use[index] = OCCUPIED;
-        done += 1;
-      }
-      freeCount -= done;
-      occupiedCount += done;
-      return done;
+      const found = indexesOf(uses.of, FREE).slice(count === 0 ? size : -count);
+      for (const index of found) uses.put(index, OCCUPIED);
+      occupiedCount += found.length;
+      return found.length;
     },
     vacate: (count) => {
-      let done = 0;
-      for (let index = 0; index < size && done < count; index++) {
-        if (use[index] !== OCCUPIED) continue;
-        free(index);
-        done += 1;
-      }
-      occupiedCount -= done;
-      return done;
+      const found = indexesOf(uses.of, OCCUPIED).slice(0, count);
+      for (const index of found) free(index);
+      occupiedCount -= found.length;
+      return found.length;
     },
   };
+}
+
+/** Numbers of the addresses that are of this use. */
+function indexesOf(uses: Uint8Array, use: number): readonly number[] {
+  const indexes: number[] = [];
+  for (let index = uses.indexOf(use); index >= 0; index = uses.indexOf(use, index + 1)) indexes.push(index);
+  return indexes;
 }
 
 /** The first free address from `start` on, beginning anew at the end of the block. */

@@ -13,6 +13,8 @@ const BUCKETS = {
   ModifyNetworkInterfaceAttribute: { capacity: 100, refillPerSecond: 5 },
   AssignPrivateIpAddresses: { capacity: 100, refillPerSecond: 5 },
   UnassignPrivateIpAddresses: { capacity: 100, refillPerSecond: 5 },
+  AssignIpv6Addresses: { capacity: 100, refillPerSecond: 5 },
+  UnassignIpv6Addresses: { capacity: 100, refillPerSecond: 5 },
   AttachNetworkInterface: { capacity: 50, refillPerSecond: 5 },
   DetachNetworkInterface: { capacity: 50, refillPerSecond: 5 },
   DescribeNetworkInterfaces: { capacity: 100, refillPerSecond: 20 },
