@@ -2,15 +2,15 @@
 // `node bench/cni-add.ts [--peer PLUGIN --peer-conf FILE]`, as root; wants containernetworking-plugins in /usr/lib/cni.
 // A peer is any CNI plugin by path; the file is its network configuration.
 
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PLUGIN, type PluginRun, runPlugin } from './support/cni-node.ts';
+import { invocation, PLUGIN } from './support/cni-node.ts';
 import { startHelper } from './support/helper-process.ts';
 import { inOwnNamespaces, makePodNamespaces, removePodNamespaces } from './support/pod-namespaces.ts';
+import { runTimed, type TimedRun } from './support/timed-program.ts';
 
 /** Pods that are there already. */
 const EXISTING = [0, 240];
@@ -26,9 +26,15 @@ const SHARE_MAX = 0.5;
 
 const { values } = parseArgs({ options: { peer: { type: 'string' }, 'peer-conf': { type: 'string' } } });
 
+interface Pod {
+  readonly id: string;
+  readonly netnsPath: string;
+}
+
 interface Contender {
   readonly name: string;
-  call(command: 'ADD' | 'DEL', id: string, netnsPath: string): Promise<PluginRun>;
+  /** `among` so many that are called at once. */
+  call(command: 'ADD' | 'DEL', pod: Pod, among: number): Promise<TimedRun>;
   /** Namespaces of the pods that stay, and of those that come and go. */
   readonly existing: readonly string[];
   readonly passing: readonly string[];
@@ -36,13 +42,8 @@ interface Contender {
 
 type Times = Record<'ADD' | 'DEL', number[]>;
 
-async function check(
-  contender: Contender,
-  command: 'ADD' | 'DEL',
-  id: string,
-  netnsPath: string,
-): Promise<number> {
-  const run = await contender.call(command, id, netnsPath);
+async function check(contender: Contender, command: 'ADD' | 'DEL', pod: Pod, among = 1): Promise<number> {
+  const run = await contender.call(command, pod, among);
   if (run.exitCode === 0) return run.tookMs;
   throw new Error(`${contender.name} ${command} ended with ${run.exitCode}: ${run.stdout}${run.stderr}`);
 }
@@ -64,7 +65,9 @@ async function measure(
       const pods = contender.passing.slice(0, atOnce);
       for (const command of ['ADD', 'DEL'] as const) {
         const took = await Promise.all(
-          pods.map((path, n) => check(contender, command, `passing-${round + WARM_UP_COUNT}-${n}`, path)),
+          pods.map((netnsPath, n) =>
+            check(contender, command, { id: `passing-${round + WARM_UP_COUNT}-${n}`, netnsPath }, atOnce),
+          ),
         );
         if (round >= 0) times[index]?.[command].push(...took);
       }
@@ -74,12 +77,12 @@ async function measure(
 }
 
 /** The same machine does nothing but start a process: what every figure contains, and how noisy the machine is. */
-function startUpMs(): number {
-  const times = Array.from({ length: RUN_COUNT }, () => {
-    const startedAt = process.hrtime.bigint();
-    execFileSync('/bin/true');
-    return Number(process.hrtime.bigint() - startedAt) / 1e6;
-  });
+async function startUpMs(directory: string): Promise<number> {
+  const times: number[] = [];
+  for (let n = 0; n < RUN_COUNT; n++) {
+    const run = await runTimed({ program: '/bin/true', env: {}, stdin: '', directory, name: 'true' }, 1);
+    times.push(run.tookMs);
+  }
   return percentile(times, 0.5);
 }
 
@@ -111,8 +114,16 @@ function contendersIn(directory: string, agentSocket: string): readonly Contende
   const most = Math.max(...EXISTING);
   const contender = (name: string, program: string, conf: Readonly<Record<string, unknown>>): Contender => ({
     name,
-    call: (command, id, netnsPath) =>
-      runPlugin(program, agentSocket, { command, containerId: id, pod: id, netnsPath, conf }),
+    call: (command, { id, netnsPath }, among) =>
+      runTimed(
+        {
+          ...invocation(agentSocket, { command, containerId: id, pod: id, netnsPath, conf }),
+          program,
+          directory,
+          name: `${name}-${id}`,
+        },
+        among,
+      ),
     existing: makePodNamespaces(directory, `${name}-existing`, most),
     passing: makePodNamespaces(directory, `${name}-passing`, PARALLEL),
   });
@@ -129,6 +140,8 @@ function contendersIn(directory: string, agentSocket: string): readonly Contende
 }
 
 async function bench(): Promise<void> {
+  // Each program that runs has a thread that waits for it.
+  process.env['UV_THREADPOOL_SIZE'] = String(PARALLEL);
   const directory = await mkdtemp(join(tmpdir(), 'eniwhere-bench-'));
   const server = join(import.meta.dirname, 'support/cni-node-process.ts');
   const agent = await startHelper(process.execPath, [server, directory]);
@@ -139,7 +152,7 @@ async function bench(): Promise<void> {
     for (const count of EXISTING) {
       for (const contender of contenders) {
         for (let n = existing; n < count; n++) {
-          await check(contender, 'ADD', `existing-${n}`, contender.existing[n] ?? '');
+          await check(contender, 'ADD', { id: `existing-${n}`, netnsPath: contender.existing[n] ?? '' });
         }
       }
       existing = count;
@@ -150,6 +163,8 @@ async function bench(): Promise<void> {
       report(`${count} pods, ${PARALLEL} at once`, contenders, many);
       if (count > 0) judge(shares, medians);
     }
+    const startUp = await startUpMs(directory);
+    console.log(`/bin/true takes ${startUp.toFixed(1)} ms: more than 1 means a busy machine`);
   } finally {
     await agent.end();
     removePodNamespaces(contenders.flatMap(({ existing, passing }) => [...existing, ...passing]));
@@ -165,7 +180,6 @@ function judge({ ADD, DEL }: Times, medians: readonly number[]): void {
   console.log(
     `aim: no growth: ADD with ${EXISTING.at(-1)} pods takes ${growth.toFixed(2)} of what it takes with none`,
   );
-  console.log(`/bin/true takes ${startUpMs().toFixed(1)} ms: more than 1 means a busy machine`);
 }
 
 function missing(): string | undefined {

@@ -49,8 +49,6 @@ export interface PluginRun {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** From exec to exit, milliseconds. */
-  readonly tookMs: number;
 }
 
 export interface CniNode {
@@ -180,13 +178,14 @@ function specOf({ addresses, cooldownMs }: CniNodeOptions): NodeNetworkSpec {
   };
 }
 
-/** Runs a plugin as a runtime does: environment, network configuration on stdin, an exit code. */
-export async function runPlugin(program: string, socketPath: string, call: PluginCall): Promise<PluginRun> {
+/** What a runtime gives a plugin: environment and standard input. */
+export function invocation(
+  socketPath: string,
+  call: PluginCall,
+): { readonly env: Readonly<Record<string, string>>; readonly stdin: string } {
   const conf = { cniVersion: '1.0.0', name: 'net', type: 'eniwhere-cni', agentSocket: socketPath };
-  const stdin = typeof call.conf === 'string' ? call.conf : JSON.stringify({ ...conf, ...call.conf });
-  const startedAt = process.hrtime.bigint();
-  const child = spawn(program, [], {
-    stdio: ['pipe', 'pipe', 'pipe'],
+  return {
+    stdin: typeof call.conf === 'string' ? call.conf : JSON.stringify({ ...conf, ...call.conf }),
     env: {
       CNI_COMMAND: call.command,
       CNI_CONTAINERID: call.containerId,
@@ -196,13 +195,18 @@ export async function runPlugin(program: string, socketPath: string, call: Plugi
       CNI_PATH: '/usr/lib/cni',
       ...call.env,
     },
-  });
+  };
+}
+
+/** Runs a plugin as a runtime does: environment, network configuration on stdin, an exit code. */
+export async function runPlugin(program: string, socketPath: string, call: PluginCall): Promise<PluginRun> {
+  const { env, stdin } = invocation(socketPath, call);
+  const child = spawn(program, [], { stdio: ['pipe', 'pipe', 'pipe'], env });
   const printed = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk: Buffer) => (printed.stdout += chunk.toString('utf8')));
   child.stderr.on('data', (chunk: Buffer) => (printed.stderr += chunk.toString('utf8')));
   child.stdin.end(stdin);
   await once(child, 'exit');
-  const tookMs = Number(process.hrtime.bigint() - startedAt) / 1e6;
   if (!child.stdout.readableEnded) await once(child.stdout, 'end');
-  return { exitCode: child.exitCode, ...printed, tookMs };
+  return { exitCode: child.exitCode, ...printed };
 }
