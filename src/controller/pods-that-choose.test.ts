@@ -46,6 +46,24 @@ test('[POD-4] a pod that chose brings an ENI of its ENIConfig to the node, and t
   assert.ok(world.podEnis(node).some((eni) => eni.eniConfig === 'z-a-2' && eni.cordoned));
 });
 
+test('[POD-7] on a full instance an idle ENI of the warm pool goes for a pod that chose, and nobody is told of trouble', async () => {
+  const world = createControllerWorld({ WARM_IP_TARGET: '18' });
+  const node = world.joinNode('n1', 'z-a');
+  await world.run(30);
+  assert.deepEqual(eniTexts(world, node), ['z-a 9', 'z-a 9']);
+  startPod(world, node, { name: 'picky', annotations: WISH('z-a-2') });
+  await world.run(5);
+  const [leaving, ...more] = world.podEnis(node).filter((eni) => eni.cordoned);
+  assert.deepEqual([leaving?.withdrawing.length, more], [9, []]);
+  await world.answer(node, { withdrawn: leaving?.withdrawing ?? [] });
+  await world.run(60);
+  assert.deepEqual(eniTexts(world, node), ['z-a 9', 'z-a-2 1 chosen']);
+  assert.deepEqual(
+    world.cluster.admin.events().filter(({ type }) => type === 'Warning'),
+    [],
+  );
+});
+
 test('[POD-2] a pod that chose what the node has anyway shares its pool', async () => {
   const world = createControllerWorld();
   const node = world.joinNode('n1', 'z-a');
@@ -122,7 +140,7 @@ test('[POD-6] nodes say how many addresses of a wished ENIConfig they have, befo
   assert.deepEqual([resources(inA), resources(inB)], [{}, {}]);
   world.cluster.admin.applyPod({ namespace: 'default', name: 'picky', annotations: WISH('z-a-2') });
   await world.run(5);
-  assert.deepEqual([resources(inA), resources(inB)], [{ 'eniwhere.io/ip.z-a-2': 9 }, {}]);
+  assert.deepEqual([resources(inA), resources(inB)], [{ 'eniwhere.io/ip.z-a-2': 18 }, {}]);
   world.cluster.admin.deletePod(podKey('default', 'picky'));
   await world.run(40);
   assert.deepEqual(resources(inA), {});

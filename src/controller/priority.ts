@@ -22,6 +22,6 @@ export function priorityOf(verb: Action['do'], view: NodeView, plan: Plan): Prio
     case 'UnassignAddresses':
     case 'DetachEni':
     case 'DeleteEni':
-      return 'Release';
+      return plan.isMakingRoom ? 'WaitingPods' : 'Release';
   }
 }

@@ -8,7 +8,7 @@ export type EniRole =
   | 'current'
   /** Made for an earlier one, but `Keep` goes on using it: takes pods, does not grow. */
   | 'kept'
-  /** Made for an earlier one: takes no new pods and is given back once empty. */
+  /** Made for an earlier one, or given up for pods that wait: takes no new pods and is given back once empty. */
   | 'cordoned'
   /** The selection fails or cannot be known just now: as it was, and nothing is made or given back. */
   | 'frozen';
@@ -43,6 +43,7 @@ export const hasGroupsOf = (
 /** The role of an owned ENI. */
 export function eniRole(view: NodeView, eni: EniView): EniRole {
   if (view.selection.kind === 'None') return 'frozen';
+  if (eni.givenUp === true) return 'cordoned';
   if (matchesSelection(eni, view.selection)) return 'current';
   return view.settings.onEniConfigChange === 'Keep' && servedEverybody(view, eni) ? 'kept' : 'cordoned';
 }

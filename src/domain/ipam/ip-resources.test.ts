@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ipResources } from './ip-resources.ts';
-import { addresses, nodeView, OTHER_SUBNET, podEni, pods } from './testing.ts';
+import { addresses, nodeView, OTHER_SUBNET, podEni, pods, published } from './testing.ts';
 
 const usable = [
   { name: 'pods-a', freeAddressCount: 1000 },
@@ -18,9 +18,11 @@ describe('[POD-6] addresses per ENIConfig as a resource of the node', () => {
     });
   });
 
-  it('an ENI that one has is taken from the others', () => {
-    const view = nodeView({ podEnis: [podEni(1, { addresses: addresses(1, 3) })], pods: pods(2) });
-    assert.deepEqual(ipResources(view, usable), { 'eniwhere.io/ip.pods-a': 16, 'eniwhere.io/ip.pods-b': 9 });
+  it('an ENI in whose addresses one has pods is taken from the others, and an idle one is not', () => {
+    const idle = nodeView({ podEnis: [podEni(1, { addresses: addresses(1, 3) })], pods: pods(2) });
+    const inUse = published(idle, { used: pods(2).map((pod, n) => ({ pod, ip: addresses(1 + n, 1)[0]! })) });
+    assert.deepEqual(ipResources(idle, usable), { 'eniwhere.io/ip.pods-a': 16, 'eniwhere.io/ip.pods-b': 18 });
+    assert.deepEqual(ipResources(inUse, usable), { 'eniwhere.io/ip.pods-a': 16, 'eniwhere.io/ip.pods-b': 9 });
   });
 
   it('a full subnet gives no more than what is held', () => {

@@ -1,7 +1,8 @@
 // How many pods that chose an ENIConfig a node can take, as extended resources that the scheduler reads.
 
+import type { Ip } from '../address/ip.ts';
 import { slotsPerEni } from '../instance/slots.ts';
-import type { NodeView } from './node-view.ts';
+import type { EniView, NodeView } from './node-view.ts';
 
 /** Of the resource's name; behind it comes the ENIConfig's. */
 export const IP_RESOURCE_PREFIX = 'eniwhere.io/ip.';
@@ -15,9 +16,9 @@ export interface UsableEniConfig {
 }
 
 /**
- * `eniwhere.io/ip.NAME` -> addresses of it that pods which chose it can have on the node: those of its ENIs there, and of
- * the ENIs that could still be attached, as far as the subnet has addresses. ENIs that could become anybody's count for
- * every ENIConfig; once one is attached, the others' figures fall.
+ * `eniwhere.io/ip.NAME` -> addresses of it that pods which chose it can have on the node: those of its ENIs there, of the
+ * ENIs that could still be attached, and of idle ones that would be given up for it, as far as the subnet has addresses.
+ * ENIs that could become anybody's count for every ENIConfig; once one is in use, the others' figures fall.
  */
 export function ipResources(
   view: NodeView,
@@ -29,11 +30,15 @@ export function ipResources(
   const chosen = new Set((view.choosing?.pods ?? []).map(({ pod }) => pod));
   const indifferent = view.pods.filter((pod) => !chosen.has(pod)).length;
   const own = view.selection.kind === 'EniConfig' ? view.selection.name : undefined;
+  const { used = [], cooling = [] } = view.published?.status ?? {};
+  const taken = new Set<Ip>([...used.map(({ ip }) => ip), ...cooling]);
+  const isIdle = (eni: EniView): boolean => !eni.addresses.some((ip) => taken.has(ip));
   const resources: Record<string, number> = {};
   for (const { name, freeAddressCount } of usable) {
     if (name.length > NAME_LENGTH_MAX) continue;
     const enis = secondary.filter((eni) => eni.owned && eni.eniConfig === name);
-    const spareCount = Math.max(0, eniMax - 1 - secondary.length);
+    const idleCount = secondary.filter((eni) => eni.owned && !enis.includes(eni) && isIdle(eni)).length;
+    const spareCount = Math.max(0, eniMax - 1 - secondary.length) + idleCount;
     const held = enis.reduce((sum, eni) => sum + eni.addresses.length, 0);
     const room = Math.min(slots * (enis.length + spareCount), held + freeAddressCount);
     resources[`${IP_RESOURCE_PREFIX}${name}`] = Math.max(0, room - (name === own ? indifferent : 0));

@@ -32,6 +32,8 @@ export interface EniView {
   readonly owned: boolean;
   /** Ours, but of another pool than the one that is being planned; `owned` is false then. */
   readonly otherPool?: true;
+  /** It makes room on the instance for pods of another pool, which wait. */
+  readonly givenUp?: true;
   readonly primary: boolean;
   readonly subnetId: SubnetId;
   readonly securityGroupIds: readonly SecurityGroupId[];

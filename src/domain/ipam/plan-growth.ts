@@ -199,10 +199,12 @@ const isHeld = (view: NodeView, { eni }: PoolEni): boolean => (eni.heldUntil ?? 
 const isWaitingForHold = (view: NodeView, pool: Pool): boolean =>
   pool.enis.some((one) => one.role === 'current' && isHeld(view, one));
 
-const attachedCount = (view: NodeView): number =>
+/** ENIs on the instance, the primary, foreign and leaving ones included. */
+export const attachedCount = (view: NodeView): number =>
   view.enis.filter((eni) => eni.attachment !== undefined).length;
 
-const eniLimit = (view: NodeView): number =>
+/** How many ENIs the instance may have: by its type, and by MAX_ENI. */
+export const eniLimit = (view: NodeView): number =>
   Math.min(view.limits.eniMax, view.settings.targets.maxEni ?? view.limits.eniMax);
 
 /** The lowest free device index on network card 0; 0 is the primary's. */

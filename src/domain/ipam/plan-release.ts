@@ -3,7 +3,7 @@
 import type { Ip } from '../address/ip.ts';
 import type { EniId } from '../ids.ts';
 import type { Action } from './action.ts';
-import type { NodeView } from './node-view.ts';
+import type { EniView, NodeView } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
 import { excessAddressCount, hasIpTargets } from './warm-targets.ts';
 
@@ -65,10 +65,7 @@ function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonl
   const isEmpty = isPublished && one.withdrawn.length === eni.addresses.length;
   const isUnwanted = role === 'cordoned' || neededCount === 0;
   if (isEmpty && isUnwanted && attachment.state === 'attached') {
-    const why =
-      role === 'cordoned'
-        ? `it was made for ${describeChoice(eni.eniConfig)}`
-        : 'the pool has more than its target';
+    const why = role === 'cordoned' ? whyCordoned(eni) : 'the pool has more than its target';
     return [
       {
         do: 'DetachEni',
@@ -90,6 +87,11 @@ function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonl
   }
   return [];
 }
+
+const whyCordoned = ({ givenUp, eniConfig }: EniView): string =>
+  givenUp === true
+    ? 'pods of another ENIConfig wait for its place on the instance'
+    : `it was made for ${describeChoice(eniConfig)}`;
 
 const describeChoice = (eniConfig: string): string =>
   eniConfig === ''

@@ -5,6 +5,7 @@ import type { Ip } from '../address/ip.ts';
 import type { PodDecision } from '../eniconfig/pod-choice.ts';
 import { intentId, type PodKey, type SubnetId } from '../ids.ts';
 import type { Action } from './action.ts';
+import { eniToGiveUp, isRoomComing } from './give-up.ts';
 import { hasGroupsOf, isFrozenCordoned } from './eni-role.ts';
 import type { Intent, NodeNetworkSpec, SpecEni } from './node-network.ts';
 import { activeObstacle, type EniView, type NodeView, type OwnCondition } from './node-view.ts';
@@ -29,6 +30,8 @@ export interface Plan {
   /** Subnets that are full while somebody waits for an address of theirs. */
   readonly fullSubnets: readonly SubnetId[];
   readonly excessCount: number;
+  /** An idle ENI goes so that pods which wait can have one: giving back is then as urgent as they are. */
+  readonly isMakingRoom: boolean;
   /** When the plan may change although nothing else does; absent: never. */
   readonly nextCheckAt?: number;
 }
@@ -55,6 +58,7 @@ export function plan(view: NodeView): Plan | undefined {
       condition.reason === 'SubnetFull' && selection.kind !== 'None' ? [selection.subnetId] : [],
     ),
     excessCount,
+    isMakingRoom: parts.some((part) => part.view.enis.some((eni) => eni.givenUp === true)),
     ...(nextCheckAt === undefined ? {} : { nextCheckAt }),
   };
 }
@@ -67,8 +71,17 @@ interface PlannedPart extends PoolPart {
   readonly condition: OwnCondition;
 }
 
-/** Pools for which pods wait come first: what is left of the instance's ENIs serves warm targets. */
+/** Each pool by itself, and anew when one has to make room for pods of another. */
 function planParts(view: NodeView): readonly PlannedPart[] {
+  const parts = planEach(view);
+  const leaving = eniToGiveUp(view, parts);
+  if (leaving === undefined) return parts;
+  const enis = view.enis.map((eni) => (eni.eniId === leaving ? { ...eni, givenUp: true as const } : eni));
+  return planEach({ ...view, enis });
+}
+
+/** Pools for which pods wait come first: what is left of the instance's ENIs serves warm targets. */
+function planEach(view: NodeView): readonly PlannedPart[] {
   const parts = poolParts(view).map((part) => ({ ...part, pool: poolOf(part.view) }));
   const shortOf = ({ pool }: (typeof parts)[number]): boolean => demandShortfall(pool.counts) > 0;
   const ordered = [...parts.filter(shortOf), ...parts.filter((part) => !shortOf(part))];
@@ -252,6 +265,7 @@ function addressesCondition(
   }
   if (growth.blocked !== undefined && pool.counts.demand > pool.counts.available) {
     const { reason, message, fix } = growth.blocked;
+    if (reason === 'InstanceFull' && isRoomComing(view)) return AS_PLANNED;
     const forWhom =
       chosen && selection.kind === 'EniConfig' ? `pods that chose ENIConfig "${selection.name}" wait: ` : '';
     return { type, status: 'False', reason, message: `${forWhom}${message}; ${fix}` };
