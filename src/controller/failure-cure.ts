@@ -74,8 +74,22 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
   }
 }
 
-const obstacleOf = (action: Action): Obstacle['of'] =>
-  action.do === 'SetSecurityGroups' ? 'Groups' : 'Growth';
+/** What a refusal of the action stands in the way of. */
+export function obstacleOf(action: Action): Obstacle['of'] {
+  switch (action.do) {
+    case 'CreateEni':
+    case 'AttachEni':
+    case 'AssignAddresses':
+      return 'Growth';
+    case 'SetDeleteOnTermination':
+    case 'SetSecurityGroups':
+      return 'Attribute';
+    case 'UnassignAddresses':
+    case 'DetachEni':
+    case 'DeleteEni':
+      return 'Release';
+  }
+}
 
 /** The subnet that an action draws addresses from. */
 export function subnetOf(action: Action, view: NodeView): SubnetId | undefined {

@@ -3,7 +3,7 @@
 import { type InstanceId, intentId, type NodeName } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import { emptyStatus } from '../domain/ipam/node-network.ts';
-import type { NodeView } from '../domain/ipam/node-view.ts';
+import type { NodeView, Obstacle } from '../domain/ipam/node-view.ts';
 import { type Plan, plan } from '../domain/ipam/plan.ts';
 import { sameData } from '../domain/same-data.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -16,13 +16,13 @@ import { type ClusterView, recordNodeNetwork } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
-import { cureFor, subnetOf } from './failure-cure.ts';
+import { cureFor, obstacleOf, subnetOf } from './failure-cure.ts';
 import { publishIpResources } from './ip-resources.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { priorityOf } from './priority.ts';
 import { readTrouble } from './read-trouble.ts';
-import { emitEvents, tellGroups, tellTrouble, withOwnConditions } from './report.ts';
+import { emitEvents, tellGroups, tellRefusal, tellTrouble, withOwnConditions } from './report.ts';
 import type { NodeChoices } from './select-for-node.ts';
 import { removeStartupTaint } from './startup-taint.ts';
 import { snapshotOf } from './snapshot.ts';
@@ -51,6 +51,9 @@ const CLUSTER_RETRY_MS = 1_000;
 const TRANSITION_READ_MS = 1_500;
 const BACK_OFF_MIN_MS = 500;
 const BACK_OFF_MAX_MS = 30_000;
+
+/** A refusal that was not tried again for so long after it could have been says nothing any more. */
+const FORGET_MS = 600_000;
 
 /** Runs one round for `name`. Rejects only on a programming mistake. */
 export async function reconcileNode(
@@ -143,7 +146,7 @@ const isInTransition = (view: NodeView): boolean =>
 function remember(memory: NodeMemory, view: NodeView, next: Plan): void {
   if (next.excessCount === 0) delete memory.excessSince;
   else memory.excessSince ??= view.now;
-  memory.obstacles = memory.obstacles.filter((one) => one.until > view.now);
+  memory.obstacles = memory.obstacles.filter((one) => one.until + FORGET_MS > view.now);
   const open = new Set(
     [...(view.published?.spec.intents ?? []), ...next.spec.intents].map((intent) => intent.id),
   );
@@ -240,6 +243,7 @@ function afterAction(
   switch (executed.kind) {
     case 'done':
       memory.failureCount = 0;
+      memory.obstacles = memory.obstacles.filter((one) => one.of !== obstacleOf(action));
       tellGroups(deps.cluster, name, action);
       return NOW;
     case 'unknown':
@@ -256,10 +260,7 @@ function afterAction(
       });
       deps.log.mark(`ec2-${failure.kind}`);
       const cure = cureFor(failure, action, { ...view, now: deps.clock.now() });
-      if (cure.obstacle !== undefined) {
-        memory.obstacles = [...memory.obstacles, cure.obstacle];
-        tellGroups(deps.cluster, name, action, cure.obstacle);
-      }
+      if (cure.obstacle !== undefined) noteObstacle(deps, step, cure.obstacle);
       const subnetId = subnetOf(action, view);
       if (cure.pollSubnet && subnetId !== undefined) {
         recordSubnetFull(deps.ec2View, subnetId);
@@ -268,6 +269,13 @@ function afterAction(
       return backOff(deps, memory, cure.reread ? instanceId : undefined);
     }
   }
+}
+
+/** The newest of its kind stands for all; one that says the same is no news. */
+function noteObstacle({ cluster }: ReconcileDeps, { name, memory }: Step, obstacle: Obstacle): void {
+  const before = memory.obstacles.find((one) => one.of === obstacle.of);
+  memory.obstacles = [...memory.obstacles.filter((one) => one !== before), obstacle];
+  if (before?.message !== obstacle.message) tellRefusal(cluster, name, obstacle);
 }
 
 /** Waits longer after each failure in a row, with jitter so that nodes that failed together do not return together. */

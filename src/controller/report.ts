@@ -104,15 +104,17 @@ function emitPodEvents(events: EventWriter, name: NodeName, plan: Plan, memory: 
   }
 }
 
-/** Security groups are somebody's protection: that they changed, or could not be changed, is an Event on the node. */
-export function tellGroups(events: EventWriter, name: NodeName, action: Action, obstacle?: Obstacle): void {
+/** Security groups are somebody's protection: that they changed is an Event on the node. */
+export function tellGroups(events: EventWriter, name: NodeName, action: Action): void {
   if (action.do !== 'SetSecurityGroups') return;
   const about = { kind: 'Node', name } as const;
-  if (obstacle === undefined) {
-    const message = `${action.eniId} now has security groups ${action.securityGroupIds.join(', ')}: ${action.because}`;
-    events.emit({ about, type: 'Normal', reason: 'SecurityGroupsChanged', message });
-    return;
-  }
-  const { code, message, fix } = obstacle;
+  const message = `${action.eniId} now has security groups ${action.securityGroupIds.join(', ')}: ${action.because}`;
+  events.emit({ about, type: 'Normal', reason: 'SecurityGroupsChanged', message });
+}
+
+/** What keeps a node from growing stands in its condition, which has an Event of its own; everything else gets one here. */
+export function tellRefusal(events: EventWriter, name: NodeName, { of, code, message, fix }: Obstacle): void {
+  if (of === 'Growth') return;
+  const about = { kind: 'Node', name } as const;
   events.emit({ about, type: 'Warning', reason: code, message: `${message}; ${fix}` });
 }

@@ -90,7 +90,7 @@ export function snapshotOf(
     // The primary ENI serves no pods, whether or not custom networking is on.
     maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
     settings: planSettings(settings, vpc, overrides),
-    obstacles: memory.obstacles.filter((one) => one.until > now),
+    obstacles: memory.obstacles,
     ...(memory.excessSince === undefined ? {} : { excessSince: memory.excessSince }),
     failedIntents: memory.failedIntents,
     freshIntentId: from.freshIntentId,

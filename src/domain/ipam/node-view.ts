@@ -68,11 +68,11 @@ export interface PlanSettings {
   readonly intentLifeMs: number;
 }
 
-/** Why EC2 last refused something for this node, until it is tried again. */
+/** Why EC2 last refused something for this node. It stands until something of the kind has been done. */
 export interface Obstacle {
   readonly code: 'Unauthorized' | 'Ec2Refused';
-  /** What it stands in the way of: more addresses, or other security groups on an ENI. */
-  readonly of: 'Growth' | 'Groups';
+  /** What it stands in the way of: more addresses, another attribute of an ENI, or giving back. */
+  readonly of: 'Growth' | 'Attribute' | 'Release';
   readonly message: string;
   readonly fix: string;
   /** Nothing of the kind is tried before. */
@@ -119,6 +119,6 @@ export interface NodeView {
 
 export type OwnCondition = Omit<Condition, 'lastTransitionAt'>;
 
-/** What stands in the way now. */
+/** What stands in the way now; once its time is over it is tried again. */
 export const activeObstacle = (view: NodeView, of: Obstacle['of']): Obstacle | undefined =>
   view.obstacles.find((one) => one.of === of && one.until > view.now);

@@ -5,7 +5,7 @@ import type { EniId, SubnetId } from '../ids.ts';
 import type { Action } from './action.ts';
 import { matchesSelection } from './eni-role.ts';
 import type { Intent } from './node-network.ts';
-import { activeObstacle, type NodeView, type Obstacle } from './node-view.ts';
+import { activeObstacle, type NodeView } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
 import { demandShortfall, neededAddressCount } from './warm-targets.ts';
 
@@ -38,13 +38,20 @@ export function planGrowth(view: NodeView, pool: Pool): Growth {
   const state = { neededCount: unattached.stillNeeded - expectedFrom(view, open), intents: open };
   const more =
     view.selection.kind === 'None' || state.neededCount <= 0 ? none(open) : growBy(view, pool, state);
+  const blocked = (neededCount > 0 ? refusedGrowth(view) : undefined) ?? more.blocked;
   return {
     neededCount,
     cancelWithdrawal: cancelled.byEni,
     actions: [...unattached.actions, ...retries, ...more.actions],
     intents: more.intents,
-    ...(more.blocked === undefined ? {} : { blocked: more.blocked }),
+    ...(blocked === undefined ? {} : { blocked }),
   };
+}
+
+/** Also while it is tried again: it is not over before EC2 has done what it refused. */
+function refusedGrowth(view: NodeView): Blocked | undefined {
+  const obstacle = view.obstacles.find((one) => one.of === 'Growth');
+  return obstacle && { reason: obstacle.code, message: obstacle.message, fix: obstacle.fix };
 }
 
 interface More {
@@ -117,7 +124,8 @@ function planUnattached(
     const hasRoom = attachedCount(view) < eniLimit(view);
     if (role === 'current' && stillNeeded > 0 && hasRoom && actions.length === 0) {
       const because = `${stillNeeded} more addresses are needed and ${eni.eniId} has ${published.length}`;
-      actions.push({ do: 'AttachEni', eniId: eni.eniId, deviceIndex, networkCardIndex: 0, because });
+      if (activeObstacle(view, 'Growth') === undefined)
+        actions.push({ do: 'AttachEni', eniId: eni.eniId, deviceIndex, networkCardIndex: 0, because });
       // Once attached it is filled: another one is not needed for what it has room for.
       stillNeeded -= Math.max(published.length, pool.counts.slotsPerEni);
     } else {
@@ -140,8 +148,7 @@ function growBy(
   if (selection.kind === 'None') return none(state.intents);
   const subnet = view.subnets.get(selection.subnetId);
   if (subnet === undefined) return none(state.intents);
-  const obstacle = activeObstacle(view, 'Growth');
-  if (obstacle !== undefined) return { ...none(state.intents), blocked: fromObstacle(obstacle) };
+  if (activeObstacle(view, 'Growth') !== undefined) return none(state.intents);
   const fill = fullestWithRoom(view, pool);
   if (fill !== undefined) {
     const count = Math.min(state.neededCount, freeSlotCount(view, fill), subnet.freeAddressCount);
@@ -217,10 +224,6 @@ function freeDeviceIndex(view: NodeView): number {
   let index = 1;
   while (taken.has(index)) index += 1;
   return index;
-}
-
-function fromObstacle(obstacle: Obstacle): Blocked {
-  return { reason: obstacle.code, message: obstacle.message, fix: obstacle.fix };
 }
 
 function subnetFull(view: NodeView, subnetId: SubnetId): Blocked {

@@ -9,7 +9,7 @@ import { eniToGiveUp, isRoomComing } from './give-up.ts';
 import { hasGroupsOf, isFrozenCordoned } from './eni-role.ts';
 import type { Intent, NodeNetworkSpec, SpecEni } from './node-network.ts';
 import { activeObstacle, type EniView, type NodeView, type OwnCondition } from './node-view.ts';
-import { type Growth, openIntents, planGrowth } from './plan-growth.ts';
+import { type Blocked, type Growth, openIntents, planGrowth } from './plan-growth.ts';
 import { planRelease, type Release } from './plan-release.ts';
 import { type Pool, poolOf } from './pool.ts';
 import { type PoolPart, poolParts } from './pool-parts.ts';
@@ -47,15 +47,19 @@ export function plan(view: NodeView): Plan | undefined {
   return {
     actions: [
       ...parts.flatMap(({ growth }) => growth.actions),
-      ...parts.flatMap(({ pool }) => protect(pool)),
+      ...parts.flatMap((part) => protect(part.view, part.pool)),
       ...parts.flatMap((part) => regroup(part.view, part.pool)),
-      ...parts.flatMap(({ release }) => release.actions),
+      ...(activeObstacle(view, 'Release') === undefined
+        ? parts.flatMap(({ release }) => release.actions)
+        : []),
     ],
     spec: specOf(view, parts),
     conditions,
     ...waitingOf(view, parts, conditions),
-    fullSubnets: parts.flatMap(({ view: { selection }, condition }) =>
-      condition.reason === 'SubnetFull' && selection.kind !== 'None' ? [selection.subnetId] : [],
+    fullSubnets: parts.flatMap(({ view: { selection }, pool, condition }) =>
+      condition.reason === 'SubnetFull' && selection.kind !== 'None' && demandShortfall(pool.counts) > 0
+        ? [selection.subnetId]
+        : [],
     ),
     excessCount,
     isMakingRoom: parts.some((part) => part.view.enis.some((eni) => eni.givenUp === true)),
@@ -140,7 +144,8 @@ const refusal = ({ reason, message }: Extract<PodDecision, { kind: 'Refused' }>)
 });
 
 /** ENIs attached after launch outlive their instance unless told otherwise: every terminated node would leak them. */
-function protect(pool: Pool): readonly Action[] {
+function protect(view: NodeView, pool: Pool): readonly Action[] {
+  if (activeObstacle(view, 'Attribute') !== undefined) return [];
   return pool.enis.flatMap(({ eni }) =>
     eni.attachment === undefined || eni.attachment.deleteOnTermination
       ? []
@@ -158,7 +163,7 @@ function protect(pool: Pool): readonly Action[] {
 /** Groups of an ENIConfig that a person has changed, in place; the subnet cannot be changed so. */
 function regroup(view: NodeView, pool: Pool): readonly Action[] {
   const { selection } = view;
-  if (selection.kind === 'None' || activeObstacle(view, 'Groups') !== undefined) return [];
+  if (selection.kind === 'None' || activeObstacle(view, 'Attribute') !== undefined) return [];
   const what = selection.kind === 'EniConfig' ? `ENIConfig "${selection.name}"` : "the node's primary ENI";
   return pool.enis
     .filter(({ eni, role }) => role === 'current' && !hasGroupsOf(eni, selection))
@@ -263,7 +268,7 @@ function addressesCondition(
     const message = `no ENIConfig applies to the node: ${selection.message}; ${selection.fix}`;
     return { type, status: 'False', reason: selection.problem, message };
   }
-  if (growth.blocked !== undefined && pool.counts.demand > pool.counts.available) {
+  if (growth.blocked !== undefined && isTold(growth.blocked, pool)) {
     const { reason, message, fix } = growth.blocked;
     if (reason === 'InstanceFull' && isRoomComing(view)) return AS_PLANNED;
     const forWhom =
@@ -271,6 +276,23 @@ function addressesCondition(
     return { type, status: 'False', reason, message: `${forWhom}${message}; ${fix}` };
   }
   return AS_PLANNED;
+}
+
+/**
+ * What only a person can mend is told at once, before any pod has to wait for it; and so is a full subnet that has left the
+ * node without any address. A warm pool that cannot be had beside others is no trouble.
+ */
+function isTold({ reason }: Blocked, { counts }: Pool): boolean {
+  if (demandShortfall(counts) > 0) return true;
+  switch (reason) {
+    case 'Unauthorized':
+    case 'Ec2Refused':
+      return true;
+    case 'SubnetFull':
+      return counts.total === 0;
+    case 'InstanceFull':
+      return false;
+  }
 }
 
 function nextCheck(view: NodeView, excessCount: number): number | undefined {

@@ -71,7 +71,7 @@ suite('[ENI-7] when the groups of the selection change', () => {
   test('what EC2 refused is not repeated for a while, and holds up nothing else', () => {
     const obstacle: Obstacle = {
       code: 'Unauthorized',
-      of: 'Groups',
+      of: 'Attribute',
       message: 'no',
       fix: 'allow it',
       until: NOW + 1,
