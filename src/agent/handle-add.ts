@@ -72,7 +72,7 @@ function hold(context: AgentContext, request: AddRequest, { choice, spec }: Pool
     const wiring = { ...wiringOf(request, spec, allocation.addresses), hostLink: allocation.hostLink };
     return { allocation, wiring, isNew: false, recorded: Promise.resolve(ok(undefined)) };
   }
-  const wiring = wiringOf(request, spec, [choice.ip]);
+  const wiring = wiringOf(request, spec, choice.addresses);
   const allocation: Allocation = {
     sandbox: request.sandbox,
     pod: podKey(request.pod.namespace, request.pod.name),

@@ -5,6 +5,7 @@ import { desiredHost } from '../domain/datapath/desired-host.ts';
 import { imdsAllowed } from '../domain/datapath/imds-permission.ts';
 import type { EniId } from '../domain/ids.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { holdableAddresses } from '../domain/ipam/pod-addresses.ts';
 import type { StackOutcome } from '../ports/network-stack.ts';
 import type { AgentContext } from './agent-context.ts';
 import { describeStackOutcome } from './describe-stack-outcome.ts';
@@ -87,7 +88,7 @@ const imdsWanted = ({ store, shared }: AgentContext): readonly Ip[] =>
 
 function routedAddresses(spec: NodeNetworkSpec, pending: ReadonlySet<EniId>): ReadonlyMap<Ip, EniId> {
   const present = spec.enis.filter((eni) => !pending.has(eni.eniId));
-  return new Map(present.flatMap((eni) => eni.addresses.map((ip) => [ip, eni.eniId] as const)));
+  return new Map(present.flatMap((eni) => holdableAddresses(eni).map((ip) => [ip, eni.eniId] as const)));
 }
 
 /** What was routed before the failure is still offered: the kernel keeps it. */

@@ -9,6 +9,7 @@ import {
 } from '../domain/ipam/allocate.ts';
 import { type SandboxKey, sandboxId } from '../domain/ipam/ledger.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { holdableAddresses } from '../domain/ipam/pod-addresses.ts';
 import { allowanceOf, enisFor, type PodAtAdd } from '../domain/ipam/pod-allowance.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import { type AcceptedSpec, type AgentContext, notServing, type SharedState } from './agent-context.ts';
@@ -113,6 +114,7 @@ function choose(context: AgentContext, sandbox: SandboxKey, pod: PodAtAdd): Resu
   const result: Result<AllocationChoice, AllocationFailure> = allocate({
     ledger: store.ledger(),
     enis,
+    families: spec.addressFamilies,
     routed: routedOf(shared.accepted, shared),
     sandbox,
   });
@@ -138,7 +140,9 @@ function withAnnotations({ pods }: SharedState, pod: PodAtAdd): PodAtAdd {
 function routedOf(accepted: AcceptedSpec, shared: SharedState): ReadonlySet<Ip> {
   const { routed, imdsOpen, toldWithdrawn } = shared;
   const ready = accepted.spec.enis.flatMap((eni) =>
-    eni.addresses.filter((ip) => routed.get(ip) === eni.eniId && !imdsOpen.has(ip) && !toldWithdrawn.has(ip)),
+    holdableAddresses(eni).filter(
+      (ip) => routed.get(ip) === eni.eniId && !imdsOpen.has(ip) && !toldWithdrawn.has(ip),
+    ),
   );
   return new Set(ready);
 }

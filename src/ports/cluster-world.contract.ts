@@ -86,6 +86,7 @@ export const group = 'sg-0123456789abcdef0' as SecurityGroupId;
 
 export const spec = (cooldownMs: number): NodeNetworkSpec => ({
   mode: 'SecondaryIP',
+  addressFamilies: ['IPv4'],
   instance: {
     instanceId: 'i-0123456789abcdef0' as InstanceId,
     instanceType: 'm5.large',

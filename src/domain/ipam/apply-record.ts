@@ -5,6 +5,7 @@ import { assert } from '../result.ts';
 import {
   type Allocation,
   emptyLedger,
+  type JournalledSpec,
   type JournalRecord,
   type Ledger,
   type SandboxId,
@@ -170,17 +171,21 @@ function applyRested(draft: Draft, addresses: readonly Ip[]): void {
   }
 }
 
-function applySpecSeen(draft: Draft, spec: SpecVersion, content: NodeNetworkSpec | undefined): void {
+/** Before there were address families, there was IPv4. */
+const completed = (content: JournalledSpec | undefined): NodeNetworkSpec | undefined =>
+  content && { ...content, addressFamilies: content.addressFamilies ?? ['IPv4'] };
+
+function applySpecSeen(draft: Draft, spec: SpecVersion, content: JournalledSpec | undefined): void {
   if (draft.spec === undefined || draft.spec.uid === spec.uid) {
     // A record of an older generation changes nothing: the newest content stays with the newest version.
     if (draft.spec !== undefined && spec.generation < draft.spec.generation) return;
     draft.spec = { uid: spec.uid, generation: spec.generation };
-    draft.specContent = content;
+    draft.specContent = completed(content);
     return;
   }
   draft.formerUids = [...draft.formerUids, draft.spec.uid].slice(-FORMER_UID_COUNT_MAX);
   draft.spec = spec;
-  draft.specContent = content;
+  draft.specContent = completed(content);
   // The count of generations began anew. What was let go stays so until a later spec of the new object answers it.
   for (const ip of draft.withdrawn.keys()) draft.withdrawn.set(ip, spec.generation);
 }

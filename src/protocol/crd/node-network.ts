@@ -1,6 +1,7 @@
 // The NodeNetwork object of Kubernetes (eniwhere.io/v1alpha1): the contract between controller and agent on the wire.
 
 import { z } from 'zod';
+import { ADDRESS_FAMILIES } from '../../domain/address/families.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import type { PodRefusal } from '../../domain/eniconfig/pod-choice.ts';
 import type { SelectionProblemCode, SelectionSource } from '../../domain/eniconfig/selection.ts';
@@ -11,6 +12,7 @@ import {
   type NodeNetworkSpec,
   type NodeNetworkStatus,
 } from '../../domain/ipam/node-network.ts';
+import { servedPodCount } from '../../domain/ipam/node-status.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
 import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
 import {
@@ -129,6 +131,7 @@ const eni = z
     eniConfig: eniConfigName.describe('The ENIConfig it was made for; empty for the node’s own subnet.'),
     subnetId,
     subnetCidr: cidr,
+    subnetIpv6Cidr: cidr.exactOptional().describe('The subnet’s IPv6 block, where the node has IPv6.'),
     securityGroupIds,
     primaryAddress: ip,
     addresses: addressesOfEni.describe('What the agent may hand out, and what it is to give back.'),
@@ -136,7 +139,9 @@ const eni = z
       .array(cidr)
       .max(ENI_PREFIX_COUNT_MAX)
       .meta(listOf)
-      .describe('Blocks that the ENI holds whole; their addresses are in `addresses`, too.'),
+      .describe(
+        'Blocks that the ENI holds whole. Every address of a /28 is in `addresses`, too; of a /80, those of pods without IPv4.',
+      ),
     withdrawing: addressesOfEni.describe('What the agent is to give back: it offers them no more.'),
     cordoned: z.boolean().describe('Takes no new pods, and is given back once empty.'),
     chosenOnly: z.literal(true).exactOptional().describe('Serves only pods that chose its ENIConfig.'),
@@ -197,6 +202,13 @@ export const nodeNetworkSpec = z
       .enum(MODES)
       .default('SecondaryIP')
       .describe('Whether slots of ENIs are filled with single addresses or with blocks.'),
+    addressFamilies: z
+      .array(z.enum(ADDRESS_FAMILIES))
+      .min(1)
+      .max(ADDRESS_FAMILIES.length)
+      .meta(listOf)
+      .default(['IPv4'])
+      .describe('What new pods get; absent: IPv4.'),
     intents: z
       .array(intent)
       .max(ENI_COUNT_MAX)
@@ -237,7 +249,7 @@ export const nodeNetworkStatus = z
     withdrawn: addressesOfNode.describe('Let go for ever: only these may be unassigned.'),
     conditions: z.array(condition).max(32).meta(mapBy('type')),
     // For people: `kubectl get` counts nothing. Made anew with every write, and never read.
-    usedCount: count.exactOptional(),
+    usedCount: count.exactOptional().describe('Pods that hold an address, or one of each family.'),
     totalCount: count.exactOptional().describe('Addresses that the ENIs hold for pods.'),
   })
   .describe('The agent’s, but for the controller’s own condition types.');
@@ -282,7 +294,7 @@ export const writeNodeNetworkStatus = ({ spec, status }: SpecAndStatus): Result<
         ...rest,
         lastTransitionTime: lastTransitionAt,
       })),
-      usedCount: status.used.length,
+      usedCount: servedPodCount(status),
       totalCount: grantedCount(spec),
     } as unknown as z.output<typeof nodeNetworkStatus>,
     'status',
