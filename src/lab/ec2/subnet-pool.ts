@@ -33,6 +33,8 @@ export interface SubnetPool {
   freePrefixCount(): number;
   /** Occupies at most `count` free addresses, highest first; answers how many. */
   occupy(count: number): number;
+  /** Occupies one address, the last, of each whole free /28 block; answers how many. */
+  scatter(): number;
   /** Frees at most `count` occupied addresses, lowest first; answers how many. */
   vacate(count: number): number;
 }
@@ -134,6 +136,12 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
     occupy: (count) => {
       const found = indexesOf(uses.of, FREE).slice(count === 0 ? size : -count);
       for (const index of found) uses.put(index, OCCUPIED);
+      occupiedCount += found.length;
+      return found.length;
+    },
+    scatter: () => {
+      const found = uses.wholeBlocks.find(uses.wholeBlocks.freeCount(), undefined) ?? [];
+      for (const block of found) uses.put((block + 1) * PREFIX_SIZE - 1, OCCUPIED);
       occupiedCount += found.length;
       return found.length;
     },

@@ -1,6 +1,7 @@
 // Plays a scenario's steps in their order, tells each, and sums up.
 
 import { servedPodCount } from '../../domain/ipam/node-status.ts';
+import { podAddresses } from '../ec2/pod-addresses.ts';
 import { type Interrupt, NO_INTERRUPT } from './interrupt.ts';
 import { judge } from './judge.ts';
 import type { Lab } from './lab.ts';
@@ -60,6 +61,6 @@ function summarise(lab: Lab, name: string): NodeSummary {
     eniCount: secondary.length,
     podCount: [...(node?.kubelet.pods.values() ?? [])].filter(({ phase }) => phase === 'Running').length,
     usedCount: record === undefined ? 0 : servedPodCount(record.status),
-    heldCount: secondary.reduce((sum, eni) => sum + eni.addresses.length, 0),
+    heldCount: secondary.reduce((sum, eni) => sum + podAddresses(eni).length, 0),
   };
 }
