@@ -15,7 +15,7 @@ export interface AllocationRequest {
   /** What the pod is to have. */
   readonly families: readonly AddressFamily[];
   /** Addresses that the host's datapath routes by now. A pod with any other one would be cut off. */
-  readonly routed: ReadonlySet<Ip>;
+  readonly routed: Pick<ReadonlySet<Ip>, 'has'>;
   readonly sandbox: SandboxKey;
 }
 
@@ -53,18 +53,24 @@ export interface AllocationFailure {
  * that a stale connection or ARP entry of the last holder has had the most time to die (U27).
  */
 export function allocate(request: AllocationRequest): Result<AllocationChoice, AllocationFailure> {
+  const choice = chooseAddress(request);
+  return choice === undefined ? err(countFailure(request)) : ok(choice);
+}
+
+/** The same for those who do not want to know why there is none: they may ask `countFailure` later. */
+export function chooseAddress(request: AllocationRequest): AllocationChoice | undefined {
   const { ledger, enis, families, sandbox } = request;
   const allocation = allocationOf(ledger, sandbox);
-  if (allocation !== undefined) return ok({ kind: 'Existing', allocation });
+  if (allocation !== undefined) return { kind: 'Existing', allocation };
   for (const { eni, usedCount } of fullestFirst(ledger, enis)) {
     const addressing = podAddressing(eni, families);
     if (addressing === undefined) continue;
     const addresses = longestRested(request, eni, addressing);
     if (addresses === undefined) continue;
     const reason = `${addresses[0]} has rested longest on ${eni.eniId}, the fullest ENI with a free address (${usedCount} pods)`;
-    return ok({ kind: 'New', addresses, eniId: eni.eniId, reason });
+    return { kind: 'New', addresses, eniId: eni.eniId, reason };
   }
-  return err(countFailure(request));
+  return undefined;
 }
 
 /** One sentence: where the granted addresses are. */
@@ -126,7 +132,8 @@ function placeOf(ledger: Ledger, eni: SpecEni, ip: Ip): Place {
   return ledger.cooling.has(ip) ? 'cooling' : 'free';
 }
 
-function countFailure({ ledger, enis, families, routed }: AllocationRequest): AllocationFailure {
+/** Where the addresses are of which none could be had. */
+export function countFailure({ ledger, enis, families, routed }: AllocationRequest): AllocationFailure {
   const secondary = enis.filter((eni) => !eni.primary);
   const places = secondary.flatMap((eni) => {
     const { granted, addressesOf } = podAddressing(eni, families) ?? prefixless(eni);

@@ -49,18 +49,17 @@ const draftOf = (ledger: Ledger): Draft => ({
 });
 
 /** The ledger after one more record. A record that contradicts the ledger is a programming mistake and throws. */
-export function applyRecord(ledger: Ledger, record: JournalRecord): Ledger {
+export const applyRecord = (ledger: Ledger, record: JournalRecord): Ledger => applyRecords(ledger, [record]);
+
+/** The same for several, in their order; when one throws, none of them counts. */
+export function applyRecords(ledger: Ledger, records: readonly JournalRecord[]): Ledger {
   const draft = draftOf(ledger);
-  applyTo(draft, record);
+  for (const record of records) applyTo(draft, record);
   return draft;
 }
 
 /** The ledger that a journal's records add up to. */
-export function ledgerFrom(records: readonly JournalRecord[]): Ledger {
-  const draft = draftOf(emptyLedger);
-  for (const record of records) applyTo(draft, record);
-  return draft;
-}
+export const ledgerFrom = (records: readonly JournalRecord[]): Ledger => applyRecords(emptyLedger, records);
 
 /** The fewest records that add up to the same ledger. `now` dates them, milliseconds since the epoch. */
 export function compact(ledger: Ledger, now: number): readonly JournalRecord[] {
