@@ -1,9 +1,9 @@
 // The objects of the simulated cluster, as etcd has them: uids, resource versions, generations, and who hears of changes.
 
 import { assert } from '../../domain/result.ts';
+import { sameData } from '../../domain/same-data.ts';
 import type { Kind, KindMap, Subscription } from '../../ports/cluster.ts';
 import { type Random, randomHex } from '../../ports/random.ts';
-import { isSameValue } from './same-value.ts';
 
 /** What the store itself sets. */
 type Versioning = 'uid' | 'resourceVersion' | 'generation';
@@ -94,7 +94,7 @@ export function createObjectStore(random: Random): ObjectStore {
     update: (kind, name, change) => {
       const before = existing(etcd, kind, name);
       const after = change(before);
-      return isSameValue(before, after) ? before : replaceObject(etcd, { kind, before, after });
+      return sameData(before, after) ? before : replaceObject(etcd, { kind, before, after });
     },
     touch: (kind, name) => {
       const before = existing(etcd, kind, name);
@@ -142,7 +142,7 @@ function replaceObject<K extends Kind>(
   etcd: Etcd,
   { kind, before, after }: { readonly kind: K; readonly before: KindMap[K]; readonly after: KindMap[K] },
 ): KindMap[K] {
-  const isNewSpec = !isSameValue(specOf(kind, before), specOf(kind, after));
+  const isNewSpec = !sameData(specOf(kind, before), specOf(kind, after));
   const object: KindMap[K] = {
     ...after,
     uid: before.uid,
