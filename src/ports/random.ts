@@ -11,6 +11,9 @@ export const randomInt = (random: Random, n: number): number => random.uint32() 
 /** `length` lower-case hex digits. */
 export function randomHex(random: Random, length: number): string {
   let text = '';
-  while (text.length < length) text += random.uint32().toString(16).padStart(8, '0');
-  return text.slice(0, length);
+  // The bit above the word keeps its leading zeros.
+  while (text.length < length) text += (random.uint32() + WORD_END).toString(16).slice(1);
+  return text.length === length ? text : text.slice(0, length);
 }
+
+const WORD_END = 0x1_0000_0000;
