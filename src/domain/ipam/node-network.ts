@@ -101,8 +101,16 @@ export interface Condition {
   readonly lastTransitionAt: number;
 }
 
-/** `EniConfigSelected` and `AddressesAvailable` are the controller's; `AgentReady` is the agent's. */
-export type ConditionType = 'EniConfigSelected' | 'AddressesAvailable' | 'AgentReady';
+export type StatusOwner = 'controller' | 'agent';
+
+/** Condition type -> who alone writes it. All else in the status is the agent's. */
+export const CONDITION_OWNERS = {
+  EniConfigSelected: 'controller',
+  AddressesAvailable: 'controller',
+  AgentReady: 'agent',
+} as const satisfies Record<string, StatusOwner>;
+
+export type ConditionType = keyof typeof CONDITION_OWNERS;
 
 export interface NodeNetworkStatus {
   /** metadata.generation of the spec that this status answers. */

@@ -115,7 +115,7 @@ suite('a NodeNetwork', () => {
     assert.ok(read.ok, JSON.stringify(read));
     assert.equal(read.value.spec.intents[0]?.notedAt, Date.UTC(2026, 10, 30, 10, 0, 0, 1));
     assert.deepEqual(writeNodeNetworkSpec(read.value.spec), { ok: true, value: wireSpec });
-    const written = writeNodeNetworkStatus(read.value);
+    const written = writeNodeNetworkStatus(read.value, 'agent');
     assert.deepEqual(written, { ok: true, value: { ...wireStatus, usedCount: 1, totalCount: 18 } });
     assert.ok(written.ok);
     assert.deepEqual(readNodeNetwork(object(wireSpec, written.value)), read);
@@ -150,7 +150,7 @@ suite('a NodeNetwork', () => {
     ];
     const read = readNodeNetwork(object(wireSpec, { ...wireStatus, used }));
     assert.ok(read.ok);
-    const written = writeNodeNetworkStatus(read.value);
+    const written = writeNodeNetworkStatus(read.value, 'agent');
     assert.ok(written.ok);
     assert.equal((written.value as { usedCount: number }).usedCount, 2);
   });

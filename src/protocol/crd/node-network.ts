@@ -7,14 +7,16 @@ import type { PodRefusal } from '../../domain/eniconfig/pod-choice.ts';
 import type { SelectionProblemCode, SelectionSource } from '../../domain/eniconfig/selection.ts';
 import { MODES } from '../../domain/ipam/mode.ts';
 import {
+  CONDITION_OWNERS,
   type ConditionType,
   emptyStatus,
   type NodeNetworkSpec,
   type NodeNetworkStatus,
+  type StatusOwner,
 } from '../../domain/ipam/node-network.ts';
 import { servedPodCount } from '../../domain/ipam/node-status.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
-import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
+import { type Meta, metaOf, objectMeta, readObject, type Unreadable, writtenWhole } from './object.ts';
 import {
   cidr,
   count,
@@ -49,6 +51,8 @@ const POD_COUNT_MAX = 1024;
 const NAMESPACE_COUNT_MAX = 1024;
 
 const listOf = { 'x-kubernetes-list-type': 'set' } as const;
+/** One writer sets it whole: the API server notes one owner for all that is in it, not one for each address. */
+const wholeList = { 'x-kubernetes-list-type': 'atomic' } as const;
 const mapBy = (key: string): Readonly<Record<string, unknown>> => ({
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': [key],
@@ -57,7 +61,7 @@ const mapBy = (key: string): Readonly<Record<string, unknown>> => ({
 const securityGroupIds = z.array(securityGroupId).max(GROUP_COUNT_MAX);
 const sentence = z.string().max(4096);
 const addressesOfEni = z.array(ip).max(ENI_ADDRESS_COUNT_MAX).meta(listOf);
-const addressesOfNode = z.array(ip).max(NODE_ADDRESS_COUNT_MAX).meta(listOf);
+const addressesOfNode = z.array(ip).max(NODE_ADDRESS_COUNT_MAX).meta(wholeList).default([]);
 
 const instance = z
   .object({
@@ -221,6 +225,7 @@ export const nodeNetworkSpec = z
   })
   .describe('The controller’s: what the node is granted.')
   .meta({
+    ...writtenWhole,
     'x-kubernetes-validations': [
       {
         rule: 'self.enis.all(a, self.enis.exists_one(b, b.networkCardIndex == a.networkCardIndex && b.deviceIndex == a.deviceIndex))',
@@ -238,16 +243,22 @@ const condition = z.object({
   lastTransitionTime: timestamp,
 });
 
+/** Two write it, each its own fields, so there may be those of one without the other's. */
 export const nodeNetworkStatus = z
   .object({
-    observedGeneration: z.int().min(0).describe('metadata.generation of the spec that this answers.'),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .default(emptyStatus.observedGeneration)
+      .describe('metadata.generation of the spec that this answers.'),
     used: z
       .array(z.object({ ip, pod: podKey }))
       .max(NODE_ADDRESS_COUNT_MAX)
-      .meta(mapBy('ip')),
+      .meta(wholeList)
+      .default([]),
     cooling: addressesOfNode.describe('Released, and not yet rested.'),
     withdrawn: addressesOfNode.describe('Let go for ever: only these may be unassigned.'),
-    conditions: z.array(condition).max(32).meta(mapBy('type')),
+    conditions: z.array(condition).max(32).meta(mapBy('type')).default([]),
     // For people: `kubectl get` counts nothing. Made anew with every write, and never read.
     usedCount: count.exactOptional().describe('Pods that hold an address, or one of each family.'),
     totalCount: count.exactOptional().describe('Addresses that the ENIs hold for pods.'),
@@ -284,9 +295,12 @@ export function readNodeNetwork(value: unknown): Result<NodeNetworkObject, Unrea
 export const writeNodeNetworkSpec = (spec: NodeNetworkSpec): Result<unknown, string> =>
   encoded(nodeNetworkSpec, spec as z.output<typeof nodeNetworkSpec>, 'spec');
 
-/** The status of an object as it is written, with its counts. */
-export const writeNodeNetworkStatus = ({ spec, status }: SpecAndStatus): Result<unknown, string> =>
-  encoded(
+/** What of an object's status its `writer` writes: the controller its condition types, the agent all else, with counts. */
+export function writeNodeNetworkStatus(
+  { spec, status }: SpecAndStatus,
+  writer: StatusOwner,
+): Result<unknown, string> {
+  const written = encoded(
     nodeNetworkStatus,
     {
       ...status,
@@ -299,6 +313,11 @@ export const writeNodeNetworkStatus = ({ spec, status }: SpecAndStatus): Result<
     } as unknown as z.output<typeof nodeNetworkStatus>,
     'status',
   );
+  if (!written.ok) return written;
+  const whole = written.value as z.input<typeof nodeNetworkStatus>;
+  const conditions = (whole.conditions ?? []).filter(({ type }) => CONDITION_OWNERS[type] === writer);
+  return ok(writer === 'agent' ? { ...whole, conditions } : { conditions });
+}
 
 interface SpecAndStatus {
   readonly spec: NodeNetworkSpec;
