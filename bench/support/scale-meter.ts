@@ -1,85 +1,99 @@
 // What is measured of the large cluster, at the ports of controller and agents.
 
-import { performance } from 'node:perf_hooks';
+import type { Clock } from '../../src/ports/clock.ts';
 import type { ControllerCluster } from '../../src/ports/cluster.ts';
-import type { Random } from '../../src/ports/random.ts';
+import { type BacklogMeter, createBacklogMeter, type Waits } from './backlog-meter.ts';
+
+/** Who wrote what of NodeNetworks. */
+export const WRITES = ['objects made', 'specs', 'conditions of the controller', 'status of agents'] as const;
+export type Write = (typeof WRITES)[number];
 
 export interface MeterCounts {
   /** Of the controller: one decision for one node each. */
-  readonly rounds: number;
+  readonly decisions: number;
   readonly podsStarted: number;
-  /** Of NodeNetworks, by controller and agents. */
-  readonly writes: number;
+  readonly writes: Readonly<Record<Write, number>>;
   readonly bytes: number;
+  /** Of the controller's own turns, milliseconds of the machine. */
+  readonly controllerMs: number;
 }
 
 export interface Meter {
   counts(): MeterCounts;
   podStarted(): void;
-  /** Sorted milliseconds of the machine from a pod's event to the end of the decision that it led to. */
-  decisionTimes(): Float64Array;
-  resetTimes(): void;
-  /** Counts what is written to NodeNetworks. */
-  counted(client: ControllerCluster): ControllerCluster;
-  /** Times what the controller does in the turn in which an event reaches it. */
-  timed(client: ControllerCluster): ControllerCluster;
-  /** Counts rounds. */
-  drawing(random: Random): Random;
+  waits(): Waits;
+  resetWaits(): void;
+  /** For the controller, and for the clients that answer it. */
+  clock(clock: Clock): Clock;
+  readonly rounds: BacklogMeter['rounds'];
+  /** The event of the kernel that ran last is over, and all that followed from it at once. */
+  turnEnded(): void;
+  ofController(client: ControllerCluster): ControllerCluster;
+  ofAgent(client: ControllerCluster): ControllerCluster;
 }
 
-/** Words of randomness that the id takes which every round draws. */
-const WORDS_PER_ROUND = 4;
-
-export function createMeter(): Meter {
-  let words = 0;
+export function createMeter(now: () => number): Meter {
+  const writes: Record<Write, number> = {
+    'objects made': 0,
+    specs: 0,
+    'conditions of the controller': 0,
+    'status of agents': 0,
+  };
+  const backlog = createBacklogMeter(now);
   let podsStarted = 0;
-  let writes = 0;
   let bytes = 0;
-  let times: number[] = [];
-  const note = (object: unknown): void => {
-    writes += 1;
-    bytes += JSON.stringify(object).length;
+  const note = (write: Write, object: unknown): void => {
+    writes[write] += 1;
+    backlog.leaveOut(() => {
+      bytes += JSON.stringify(object).length;
+    });
   };
   return {
-    counts: () => ({ rounds: Math.round(words / WORDS_PER_ROUND), podsStarted, writes, bytes }),
+    counts: () => ({
+      decisions: backlog.decisionCount(),
+      podsStarted,
+      writes: { ...writes },
+      bytes,
+      controllerMs: backlog.busyMs(),
+    }),
     podStarted: () => {
       podsStarted += 1;
     },
-    decisionTimes: () => Float64Array.from(times).sort(),
-    resetTimes: () => {
-      times = [];
-    },
-    counted: (client) => ({
+    waits: () => backlog.waits(),
+    resetWaits: () => backlog.reset(),
+    clock: (clock) => backlog.clock(clock),
+    rounds: backlog.rounds,
+    turnEnded: () => backlog.turnEnded(),
+    ofController: (client) => ({
       ...client,
       createNodeNetwork: (name, owner, spec) => {
-        note(spec);
+        note('objects made', spec);
         return client.createNodeNetwork(name, owner, spec);
       },
       updateNodeNetworkSpec: (record) => {
-        note(record.spec);
+        note('specs', record.spec);
         return client.updateNodeNetworkSpec(record);
       },
       updateNodeNetworkStatus: (record) => {
-        note(record.status);
+        note('conditions of the controller', record.status);
         return client.updateNodeNetworkStatus(record);
       },
-    }),
-    timed: (client) => ({
-      ...client,
       watch: (request) =>
         client.watch({
           ...request,
           onEvent: (event) => {
-            const startedAt = performance.now();
+            // Noted first: the decision may fall before the handler returns.
+            if (request.kind === 'Pod' && event.type === 'Applied' && 'nodeName' in event.object)
+              backlog.arrived(event.object.nodeName);
             request.onEvent(event);
-            if (request.kind === 'Pod' && event.type === 'Applied') times.push(performance.now() - startedAt);
           },
         }),
     }),
-    drawing: (random) => ({
-      uint32: () => {
-        words += 1;
-        return random.uint32();
+    ofAgent: (client) => ({
+      ...client,
+      updateNodeNetworkStatus: (record) => {
+        note('status of agents', record.status);
+        return client.updateNodeNetworkStatus(record);
       },
     }),
   };

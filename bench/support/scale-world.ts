@@ -16,6 +16,7 @@ import {
   type NodeSurroundings,
   type SimNode,
 } from '../../src/lab/scenario/simulation/sim-node.ts';
+import type { PodRegister } from '../../src/lab/scenario/simulation/sim-runtime.ts';
 import type { ControllerCluster } from '../../src/ports/cluster.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { createMeter, type Meter } from './scale-meter.ts';
@@ -52,30 +53,24 @@ export function startScaleWorld(plan: ScalePlan, drain: () => Promise<void>): Sc
   const ec2 = createSimEc2({ clock, random: kernel.random.fork('ec2'), profile: () => dial.ec2() });
   const cluster = createSimCluster({ clock, random: kernel.random.fork('cluster') });
   makeScaleVpc(ec2, cluster);
-  const meter = createMeter();
+  const meter = createMeter(() => kernel.now());
   const parts: Parts = { kernel, ec2, cluster, meter, plan };
-  const first = start(parts, 'controller', (client) => meter.counted(meter.timed(client)));
-  const live = new Map<string, LiveSandbox>();
-  const fleet = createFleet(parts, live, {
+  const first = start(parts, 'controller', (client) => meter.ofController(client));
+  const fleet = createFleet(parts, {
     kernel,
     ec2,
-    cluster: { ...cluster, client: (options) => meter.counted(cluster.client(options)) },
+    cluster: { ...cluster, client: (options) => meter.ofAgent(cluster.client(options)) },
     dial,
     log: silent,
-    register: {
-      live,
-      added: (sandbox) => {
-        meter.podStarted();
-        live.set(sandbox.containerId, sandbox);
-      },
-      ending: (containerId) => live.delete(containerId),
-      broken: (rule, what) => assert(false, `${rule}: ${what}`),
-    },
     struck: () => {},
     onDiskLost: () => {},
   });
   const pass = async (ms: number): Promise<void> => {
-    await kernel.run({ untilMs: kernel.now() + ms, drain });
+    const drainTurn = async (): Promise<void> => {
+      await drain();
+      meter.turnEnded();
+    };
+    await kernel.run({ untilMs: kernel.now() + ms, drain: drainTurn });
   };
   return {
     ...fleet,
@@ -100,14 +95,15 @@ function start(
     MINIMUM_IP_TARGET: String(plan.podsPerNode),
   });
   assert(settings.ok, 'the settings are valid');
-  const clock = kernel.clock(name);
+  const clock = meter.clock(kernel.clock(name));
   return startController({
     cluster: wrap(cluster.client({ clock })),
     ec2: ec2.client({ name, clock }),
     clock,
-    random: meter.drawing(kernel.random.fork(name)),
+    random: kernel.random.fork(name),
     log: silent,
     settings: settings.value,
+    rounds: meter.rounds,
   });
 }
 
@@ -124,14 +120,13 @@ async function measureController(parts: Parts, first: Controller, pass: ScaleWor
   collect();
   const before = process.memoryUsage().heapUsed;
   // What it is told is its own, as if it had come over the wire, and shared with nobody.
-  start(parts, 'second', (client) => ({
-    ...parts.meter.counted(client),
-    watch: parts.meter.timed({
+  start(parts, 'second', (client) =>
+    parts.meter.ofController({
       ...client,
       watch: (request) =>
         client.watch({ ...request, onEvent: (event) => request.onEvent(structuredClone(event)) }),
-    }).watch,
-  }));
+    }),
+  );
   await pass(SETTLE_MS);
   collect();
   return Math.round((process.memoryUsage().heapUsed - before) / 2 ** 20);
@@ -154,9 +149,8 @@ const REPLACE_MS = 2_000;
 const NODE_GONE_MS = 30_000;
 
 function createFleet(
-  { kernel, ec2, cluster, plan }: Parts,
-  live: ReadonlyMap<string, LiveSandbox>,
-  surroundings: NodeSurroundings,
+  { kernel, ec2, cluster, meter, plan }: Parts,
+  surroundings: Omit<NodeSurroundings, 'register'>,
 ): Fleet {
   const clock = kernel.clock('world');
   const nodes = new Map<NodeName, { readonly node: SimNode; readonly zone: number }>();
@@ -164,12 +158,13 @@ function createFleet(
   let launchedCount = 0;
   let podCount = 0;
   let replacingCount = 0;
+  const pods = createPodCount(meter);
   const launch = (zone: number): NodeName => {
     launchedCount += 1;
     const name = `n${launchedCount}` as NodeName;
     const { instanceId } = launchIn(ec2, zone);
     cluster.admin.applyNode({ name, instanceId, zone: ZONES[zone] ?? '' });
-    const node = createSimNode({ ...surroundings, name, instanceId });
+    const node = createSimNode({ ...surroundings, register: pods.createRegister(), name, instanceId });
     nodes.set(name, { node, zone });
     node.powerOn();
     return name;
@@ -203,7 +198,7 @@ function createFleet(
         clock.timer(n * plan.podsPerNode * BIND_MS, 'bind', () => bindPods(name));
       });
     },
-    allPodsLive: () => replacingCount === 0 && live.size === nodes.size * plan.podsPerNode,
+    allPodsLive: () => replacingCount === 0 && pods.liveCount() === nodes.size * plan.podsPerNode,
     replace: (count) => {
       replacingCount = count;
       [...nodes].slice(0, count).forEach(([name, { zone }], n) => {
@@ -219,5 +214,35 @@ function createFleet(
       for (const name of lost) end(name);
     },
     isZoneForgotten: () => lost.every((name) => cluster.admin.nodeNetwork(name) === undefined),
+  };
+}
+
+interface PodCount {
+  /** A register per node: whoever ends a node looks through it. */
+  createRegister(): PodRegister;
+  liveCount(): number;
+}
+
+function createPodCount(meter: Meter): PodCount {
+  let liveCount = 0;
+  return {
+    liveCount: () => liveCount,
+    createRegister: () => {
+      const live = new Map<string, LiveSandbox>();
+      return {
+        live,
+        added: (sandbox) => {
+          if (!live.has(sandbox.containerId)) {
+            liveCount += 1;
+            meter.podStarted();
+          }
+          live.set(sandbox.containerId, sandbox);
+        },
+        ending: (containerId) => {
+          if (live.delete(containerId)) liveCount -= 1;
+        },
+        broken: (rule, what) => assert(false, `${rule}: ${what}`),
+      };
+    },
   };
 }

@@ -35,8 +35,6 @@ export interface Publication {
   readonly cooldownMs?: number;
   readonly selection?: NodeNetworkSpec['selection'];
   readonly choosing?: Choosing;
-  /** IPv4 unless given. */
-  readonly addressFamilies?: NodeNetworkSpec['addressFamilies'];
 }
 
 export interface World {
@@ -81,13 +79,7 @@ export interface World {
 const drain = (): Promise<void> => setImmediate();
 
 /** The primary ENI, and those given; a link for each of them is in the kernel unless the test unplugs it. */
-const specOf = ({
-  enis,
-  cooldownMs = COOLDOWN_MS,
-  selection,
-  choosing,
-  addressFamilies = ['IPv4'],
-}: Publication): NodeNetworkSpec => ({
+const specOf = ({ enis, cooldownMs = COOLDOWN_MS, selection, choosing }: Publication): NodeNetworkSpec => ({
   instance: {
     instanceId: 'i-00000001' as InstanceId,
     instanceType: 'm5.large',
@@ -107,7 +99,6 @@ const specOf = ({
     reason: 'the node has the label',
   },
   mode: 'SecondaryIP',
-  addressFamilies,
   intents: [],
   enis: [
     {

@@ -1,7 +1,7 @@
 // What we believe of the cluster: the newest object of each kind, written by watches and by answers to our own writes.
 
 import { POD_ENI_CONFIG } from '../domain/eniconfig/pod-choice.ts';
-import type { NodeName } from '../domain/ids.ts';
+import type { InstanceId, NodeName } from '../domain/ids.ts';
 import type {
   EniConfigRecord,
   Kind,
@@ -16,6 +16,8 @@ import type {
 
 export interface ClusterView {
   readonly nodes: Map<string, NodeRecord>;
+  /** instance -> names of the nodes that say that they are it: one, as a rule */
+  readonly nodesOfInstance: Map<InstanceId, Set<string>>;
   /** `namespace/name` -> pod */
   readonly pods: Map<string, PodRecord>;
   /** node name -> keys of the pods bound to it */
@@ -26,6 +28,8 @@ export interface ClusterView {
   readonly namespaces: Map<string, NamespaceRecord>;
   /** ENIConfig -> pods and namespaces that ask for it by name */
   readonly wishedNames: Map<string, number>;
+  /** Nodes that were written, or whose NodeNetwork was, since somebody last emptied this. */
+  readonly touchedNodes: Set<string>;
   /** Kinds whose first snapshot has come: nothing is decided before all have (RST-1). */
   readonly synced: Set<Kind>;
 }
@@ -34,6 +38,7 @@ export interface ClusterView {
 export function createClusterView(): ClusterView {
   return {
     nodes: new Map(),
+    nodesOfInstance: new Map(),
     pods: new Map(),
     podsOfNode: new Map(),
     eniConfigs: new Map(),
@@ -41,6 +46,7 @@ export function createClusterView(): ClusterView {
     classes: new Map(),
     namespaces: new Map(),
     wishedNames: new Map(),
+    touchedNodes: new Set(),
     synced: new Set(),
   };
 }
@@ -55,30 +61,43 @@ export function recordEvent<K extends Kind>(
   kind: K,
   event: WatchEvent<KindMap[K]>,
 ): readonly KindMap[K][] {
-  const store = storeOf(view, kind);
   switch (event.type) {
     case 'Snapshot': {
-      const gone = new Map(store);
+      const gone = new Map(storeOf(view, kind));
       for (const object of event.objects) {
         gone.delete(keyOf(object));
-        put(view, store, object);
+        put(view, kind, object);
       }
-      for (const object of gone.values()) remove(view, store, object);
+      for (const object of gone.values()) remove(view, kind, object);
       view.synced.add(kind);
       return [...event.objects, ...gone.values()];
     }
     case 'Applied':
-      put(view, store, event.object);
+      put(view, kind, event.object);
       return [event.object];
     case 'Deleted':
-      remove(view, store, event.object);
+      remove(view, kind, event.object);
       return [event.object];
   }
 }
 
+/** What is held of an object that an event tells of. */
+export const known = <K extends Kind>(
+  view: ClusterView,
+  kind: K,
+  object: KindMap[K],
+): KindMap[K] | undefined => storeOf(view, kind).get(keyOf(object));
+
 /** The answer to our own write is newer than anything the watch has brought. */
 export function recordNodeNetwork(view: ClusterView, record: NodeNetworkRecord): void {
   view.nodeNetworks.set(record.name, record);
+  view.touchedNodes.add(record.name);
+}
+
+/** The API server has said that there is none. */
+export function forgetNodeNetwork(view: ClusterView, name: NodeName): void {
+  view.nodeNetworks.delete(name);
+  view.touchedNodes.add(name);
 }
 
 /** Pods of a node that need an address. */
@@ -106,16 +125,26 @@ function storeOf<K extends Kind>(view: ClusterView, kind: K): Map<string, KindMa
   return stores[kind];
 }
 
-function put<T extends AnyRecord>(view: ClusterView, store: Map<string, T>, object: T): void {
+function put<K extends Kind>(view: ClusterView, kind: K, object: KindMap[K]): void {
+  const store = storeOf(view, kind);
   const key = keyOf(object);
   const before = store.get(key);
   if (before !== undefined && isOlder(object, before)) return;
-  if (before !== undefined) unindex(view, before);
+  if (before !== undefined) unindex(view, kind, before);
   store.set(key, object);
-  countWish(view, object, 1);
-  if ('key' in object && object.nodeName !== undefined) {
-    const keys = view.podsOfNode.get(object.nodeName) ?? new Set<string>();
-    view.podsOfNode.set(object.nodeName, keys.add(key));
+  countWish(view, kind, { object, change: 1 });
+  switch (kind) {
+    case 'Pod':
+      addTo(view.podsOfNode, (object as PodRecord).nodeName, key);
+      break;
+    case 'Node':
+      addTo(view.nodesOfInstance, (object as NodeRecord).instanceId, key);
+      view.touchedNodes.add(key);
+      break;
+    case 'NodeNetwork':
+      view.touchedNodes.add(key);
+      break;
+    default:
   }
 }
 
@@ -126,26 +155,56 @@ function put<T extends AnyRecord>(view: ClusterView, store: Map<string, T>, obje
 const isOlder = (object: AnyRecord, before: AnyRecord): boolean =>
   object.uid === before.uid && object.generation < before.generation;
 
-function remove<T extends AnyRecord>(view: ClusterView, store: Map<string, T>, object: T): void {
+function remove<K extends Kind>(view: ClusterView, kind: K, object: KindMap[K]): void {
+  const store = storeOf(view, kind);
   const key = keyOf(object);
   const before = store.get(key);
   // A late deletion of an object that has been made again under the same name must not take the new one away.
   if (before === undefined || before.uid !== object.uid) return;
-  unindex(view, before);
+  unindex(view, kind, before);
   store.delete(key);
 }
 
 /** Other kinds may carry the annotation too: there it means nothing. */
-function countWish(view: ClusterView, object: AnyRecord, change: 1 | -1): void {
+function countWish(
+  view: ClusterView,
+  kind: Kind,
+  { object, change }: { readonly object: AnyRecord; readonly change: 1 | -1 },
+): void {
   const name = object.annotations[POD_ENI_CONFIG];
-  if (name === undefined || !('key' in object || view.namespaces.get(object.name) === object)) return;
+  if (name === undefined || (kind !== 'Pod' && kind !== 'Namespace')) return;
   const count = (view.wishedNames.get(name) ?? 0) + change;
   if (count > 0) view.wishedNames.set(name, count);
   else view.wishedNames.delete(name);
 }
 
-function unindex(view: ClusterView, object: AnyRecord): void {
-  countWish(view, object, -1);
-  if (!('key' in object) || object.nodeName === undefined) return;
-  view.podsOfNode.get(object.nodeName)?.delete(object.key);
+function unindex(view: ClusterView, kind: Kind, object: AnyRecord): void {
+  countWish(view, kind, { object, change: -1 });
+  switch (kind) {
+    case 'Pod':
+      takeFrom(view.podsOfNode, (object as PodRecord).nodeName, keyOf(object));
+      break;
+    case 'Node':
+      takeFrom(view.nodesOfInstance, (object as NodeRecord).instanceId, keyOf(object));
+      view.touchedNodes.add(keyOf(object));
+      break;
+    case 'NodeNetwork':
+      view.touchedNodes.add(keyOf(object));
+      break;
+    default:
+  }
+}
+
+function addTo<Key>(index: Map<Key, Set<string>>, key: Key | undefined, member: string): void {
+  if (key === undefined) return;
+  const members = index.get(key);
+  if (members === undefined) index.set(key, new Set([member]));
+  else members.add(member);
+}
+
+function takeFrom<Key>(index: Map<Key, Set<string>>, key: Key | undefined, member: string): void {
+  if (key === undefined) return;
+  const members = index.get(key);
+  members?.delete(member);
+  if (members?.size === 0) index.delete(key);
 }

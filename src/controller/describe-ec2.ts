@@ -1,21 +1,34 @@
 // Describes of EC2: what the cluster's objects name, put into the view.
 
-import type { EniConfig } from '../domain/eniconfig/eni-config.ts';
+import type { EniConfig, SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
 import { INSTANCE_TAG, isOwned, OWNER_TAG } from '../domain/ipam/tags.ts';
+import { sameData } from '../domain/same-data.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ec2Eni, Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import type { Budget } from './budget.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { noteRead, type ReadSubject } from './read-trouble.ts';
+import { noteRead, readTrouble, type ReadSubject } from './read-trouble.ts';
 import { readTaggedSubnets } from './tagged-subnets.ts';
-import { type Ec2View, knownValue, recordAnswer, recordEnis } from './ec2-view.ts';
+import {
+  type Ec2View,
+  type Coverage,
+  knownValue,
+  recordAnswer,
+  recordMissed,
+  recordSighted,
+} from './ec2-view.ts';
 
 /** DescribeInstances and the instance filter of DescribeNetworkInterfaces take up to this many ids a call. */
 const IDS_PER_CALL = 200;
 /** The most that EC2 answers to one request. */
 const ITEMS_PER_PAGE = 1000;
+
+/** With fewer free addresses a subnet may have given a node less than it wanted: more than the largest ENI takes. */
+const SCARCE_COUNT = 64;
+/** Between two pages that are taken in. */
+const PAGE_PAUSE_MS = 1;
 
 export interface DescribeDeps {
   readonly ec2: Ec2Reader;
@@ -34,20 +47,17 @@ function named(deps: DescribeDeps): {
   groups: SecurityGroupId[];
 } {
   const { cluster, view } = deps;
-  const instances = new Set<InstanceId>();
-  for (const node of cluster.nodes.values())
-    if (node.instanceId !== undefined) instances.add(node.instanceId);
+  const instances = [...cluster.nodesOfInstance.keys()];
   const eniConfigs: EniConfig[] = [];
   for (const { spec } of cluster.eniConfigs.values())
     if (spec.kind === 'Parsed') eniConfigs.push(spec.eniConfig);
-  const subnets = new Set<SubnetId>(eniConfigs.map((one) => one.subnetId));
+  const subnets = new Set<SubnetId>([...eniConfigs.map((one) => one.subnetId), ...view.eniCounts.keys()]);
   const groups = new Set<SecurityGroupId>(eniConfigs.flatMap((one) => one.securityGroupIds));
   for (const id of instances) {
     const instance = knownValue(view.instances, id);
     if (instance !== undefined) subnets.add(instance.primarySubnetId);
   }
-  for (const { eni } of view.enis.values()) subnets.add(eni.subnetId);
-  return { instances: [...instances], subnets: [...subnets], groups: [...groups] };
+  return { instances, subnets: [...subnets], groups: [...groups] };
 }
 
 /**
@@ -78,15 +88,8 @@ function nextToRefresh(view: Ec2View, instances: readonly InstanceId[]): readonl
   return [...view.instances.keys()].filter((id) => named.has(id)).slice(0, IDS_PER_CALL);
 }
 
-export interface MissingRead {
-  /** `Nothing`: there was nothing to ask for. */
-  readonly read: 'All' | 'Partly' | 'Nothing';
-  /** The only instances that it can matter to; absent: it may matter to any. */
-  readonly instances?: ReadonlySet<InstanceId>;
-}
-
-/** Asks for what the cluster names and the view does not hold. */
-export async function readMissing(deps: DescribeDeps): Promise<MissingRead> {
+/** Asks for what the cluster names and the view does not hold. `Nothing`: there was nothing to ask for. */
+export async function readMissing(deps: DescribeDeps): Promise<'All' | 'Partly' | 'Nothing'> {
   const { view } = deps;
   const first = named(deps);
   const newInstances = first.instances.filter((id) => !view.instances.has(id));
@@ -102,12 +105,9 @@ export async function readMissing(deps: DescribeDeps): Promise<MissingRead> {
   const groups = await readGroups(deps, newGroups);
   const rest = await readVpcsAndLimits(deps, 'missing');
   const tagged = await readTagged(deps, 'missing');
-  if (!(instances && enis && subnets && groups) || rest === 'Partly' || tagged === 'Partly')
-    return { read: 'Partly' };
-  const isShared = newSubnets.length + newGroups.length > 0 || rest === 'All' || tagged === 'All';
-  if (isShared) return { read: 'All' };
-  const asked = new Set([...newInstances, ...unread]);
-  return { read: asked.size > 0 ? 'All' : 'Nothing', instances: asked };
+  if (!(instances && enis && subnets && groups) || rest === 'Partly' || tagged === 'Partly') return 'Partly';
+  const askedCount = newInstances.length + unread.length + newSubnets.length + newGroups.length;
+  return askedCount > 0 || rest === 'All' || tagged === 'All' ? 'All' : 'Nothing';
 }
 
 /** Waits for a read token, makes the call, and logs what went wrong. */
@@ -121,7 +121,9 @@ async function describe<T>(
   }
   const sentAt = deps.clock.now();
   const outcome = await call();
+  const before = readTrouble(deps.view.troubles);
   noteRead(deps.view.troubles, what, outcome);
+  if (!sameData(before, readTrouble(deps.view.troubles))) deps.view.news.ofAll = true;
   if (outcome.kind === 'ok') {
     // Each page is a request of its own.
     const pageCount = Math.ceil(outcome.value.length / ITEMS_PER_PAGE);
@@ -137,6 +139,11 @@ async function describe<T>(
   return undefined;
 }
 
+function noteNewsOfAll({ news }: Ec2View): void {
+  news.ofEniConfigs = true;
+  news.ofAll = true;
+}
+
 function* batches<T>(items: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < items.length; at += IDS_PER_CALL) yield items.slice(at, at + IDS_PER_CALL);
 }
@@ -147,11 +154,28 @@ async function readInstances(deps: DescribeDeps, ids: readonly InstanceId[]): Pr
     const found = await describe(deps, 'instances', () => deps.ec2.describeInstances(batch));
     if (found === undefined) wholly = false;
     else {
-      for (const id of batch) deps.view.instances.delete(id);
-      recordAnswer(deps.view.instances, batch, new Map(found.map((one) => [one.instanceId, one])));
+      const answers = new Map(found.map((one) => [one.instanceId, one]));
+      for (const id of recordAnswer(deps.view.instances, batch, answers)) deps.view.news.instances.add(id);
     }
   }
   return wholly;
+}
+
+/**
+ * Takes an answer into the view piece by piece: news that comes meanwhile must not wait for thousands of ENIs. In between
+ * the view is one that a stale describe could have made.
+ */
+async function takeIn(
+  { view, clock }: Pick<DescribeDeps, 'view' | 'clock'>,
+  answer: readonly Ec2Eni[],
+  coverage: Coverage,
+): Promise<void> {
+  const answeredAt = clock.now();
+  for (let at = 0; at < answer.length; at += ITEMS_PER_PAGE) {
+    if (at > 0) await clock.sleep(PAGE_PAUSE_MS, 'taking in network interfaces');
+    recordSighted(view, answer.slice(at, at + ITEMS_PER_PAGE), answeredAt);
+  }
+  recordMissed(view, new Set(answer.map((eni) => eni.eniId)), coverage, answeredAt);
 }
 
 /** The ENIs of some instances, foreign ones and those that were made for them and are not attached included. */
@@ -166,7 +190,7 @@ export async function readEnisOf(deps: DescribeDeps, ids: readonly InstanceId[])
     if (attached !== undefined) {
       const covers = ({ attachment }: Ec2Eni): boolean =>
         attachment !== undefined && wanted.has(attachment.instanceId);
-      recordEnis(view, attached, covers, deps.clock.now());
+      await takeIn(deps, attached, { covers, near: batch });
     }
     // What we made and is not attached is in no instance's list: without it a lost answer would be repaired twice.
     const tag = { key: INSTANCE_TAG, value: batch };
@@ -177,12 +201,17 @@ export async function readEnisOf(deps: DescribeDeps, ids: readonly InstanceId[])
       const own = madeFor.filter((eni) => isOwned(eni.tags, clusterName));
       const covers = ({ tags }: Ec2Eni): boolean =>
         isOwned(tags, clusterName) && wanted.has(tags[INSTANCE_TAG] ?? '');
-      recordEnis(view, own, covers, deps.clock.now());
+      await takeIn(deps, own, { covers, near: batch });
     }
     if (attached === undefined || madeFor === undefined) wholly = false;
-    else for (const id of batch) view.readInstances.add(id);
+    else for (const id of batch) noteReadOf(view, id);
   }
   return wholly;
+}
+
+function noteReadOf(view: Ec2View, id: InstanceId): void {
+  if (!view.readInstances.has(id)) view.news.instances.add(id);
+  view.readInstances.add(id);
 }
 
 /** All ENIs that carry this cluster's tag, in one paginated call; undefined: it failed, and was logged. */
@@ -194,7 +223,7 @@ export async function readOwnEnis(
     deps.ec2.describeNetworkInterfaces({ tag }),
   );
   if (found !== undefined) {
-    recordEnis(deps.view, found, (eni) => isOwned(eni.tags, deps.clusterName), deps.clock.now());
+    await takeIn(deps, found, { covers: (eni) => isOwned(eni.tags, deps.clusterName) });
   }
   return found;
 }
@@ -213,8 +242,8 @@ async function readEnisByVpc(deps: DescribeDeps, instances: readonly InstanceId[
       wholly = false;
       continue;
     }
-    recordEnis(view, found, (eni) => asked.has(eni.vpcId), deps.clock.now());
-    for (const { instanceId, vpcId } of known) if (asked.has(vpcId)) view.readInstances.add(instanceId);
+    await takeIn(deps, found, { covers: (eni) => asked.has(eni.vpcId) });
+    for (const { instanceId, vpcId } of known) if (asked.has(vpcId)) noteReadOf(view, instanceId);
   }
   return wholly;
 }
@@ -225,9 +254,24 @@ export async function readSubnets(deps: DescribeDeps, ids: readonly SubnetId[]):
   for (const batch of batches(ids)) {
     const found = await describe(deps, 'subnets', () => deps.ec2.describeSubnets(batch));
     if (found === undefined) wholly = false;
-    else recordAnswer(deps.view.subnets, batch, new Map(found.map((one) => [one.subnetId, one])));
+    else recordSubnets(deps.view, batch, found);
   }
   return wholly;
+}
+
+/** Which subnet is how full is news for nodes only where they may have found it full. */
+function recordSubnets(view: Ec2View, asked: readonly SubnetId[], found: readonly SubnetFacts[]): void {
+  const before = new Map(asked.map((id) => [id, view.subnets.get(id)]));
+  for (const id of recordAnswer(view.subnets, asked, new Map(found.map((one) => [one.subnetId, one])))) {
+    view.news.ofEniConfigs = true;
+    const was = before.get(id);
+    const now = knownValue(view.subnets, id);
+    const isCountOnly =
+      was?.kind === 'Known' &&
+      now !== undefined &&
+      sameData({ ...was.value, freeAddressCount: 0 }, { ...now, freeAddressCount: 0 });
+    if (!isCountOnly || was.value.freeAddressCount < SCARCE_COUNT) view.news.ofAll = true;
+  }
 }
 
 /** The subnets that classes name by their tags. */
@@ -247,7 +291,11 @@ async function readGroups(deps: DescribeDeps, ids: readonly SecurityGroupId[]): 
   for (const batch of batches(ids)) {
     const found = await describe(deps, 'security groups', () => deps.ec2.describeSecurityGroups(batch));
     if (found === undefined) wholly = false;
-    else recordAnswer(deps.view.groups, batch, new Map(found.map((one) => [one.securityGroupId, one])));
+    else if (
+      recordAnswer(deps.view.groups, batch, new Map(found.map((one) => [one.securityGroupId, one]))).length >
+      0
+    )
+      noteNewsOfAll(deps.view);
   }
   return wholly;
 }
@@ -271,12 +319,16 @@ async function readVpcsAndLimits(
   for (const batch of batches(vpcs)) {
     const found = await describe(deps, 'VPCs', () => deps.ec2.describeVpcs(batch));
     if (found === undefined) wholly = false;
-    else recordAnswer(view.vpcs, batch, new Map(found.map((one) => [one.vpcId, one])));
+    else if (recordAnswer(view.vpcs, batch, new Map(found.map((one) => [one.vpcId, one]))).length > 0)
+      noteNewsOfAll(view);
   }
   for (const batch of batches(newTypes)) {
     const found = await describe(deps, 'instance types', () => deps.ec2.describeInstanceTypes(batch));
     if (found === undefined) wholly = false;
-    else recordAnswer(view.limits, batch, new Map(found.map((one) => [one.instanceType, one])));
+    else if (
+      recordAnswer(view.limits, batch, new Map(found.map((one) => [one.instanceType, one]))).length > 0
+    )
+      noteNewsOfAll(view);
   }
   if (vpcs.length + newTypes.length === 0) return 'Nothing';
   return wholly ? 'All' : 'Partly';

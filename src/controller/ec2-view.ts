@@ -5,6 +5,7 @@ import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import { INSTANCE_TAG, isOwned } from '../domain/ipam/tags.ts';
+import { sameData } from '../domain/same-data.ts';
 import type { Ec2Eni, Ec2Instance, Ec2SecurityGroup, Ec2Vpc, EniAttachment } from '../ports/ec2.ts';
 import {
   addressesAdded,
@@ -31,7 +32,19 @@ export interface TagBelief {
   readonly seenAt: ReadonlyMap<SubnetId, number>;
 }
 
+/** For whom reads have brought something new. */
+export interface Ec2News {
+  /** Of these, or of their ENIs. */
+  readonly instances: Set<InstanceId>;
+  /** Of subnets or security groups. */
+  ofEniConfigs: boolean;
+  /** Of what any node may be decided by. */
+  ofAll: boolean;
+}
+
 export interface Ec2View {
+  /** Since they were last taken (`takeNews`). */
+  news: Ec2News;
   /**
    * From this time on a describe cannot show anything older than this process. Before, it may show what a process before
    * us has undone since, and miss what that one has done.
@@ -43,6 +56,8 @@ export interface Ec2View {
   readonly vpcs: Map<VpcId, Known<Ec2Vpc>>;
   readonly limits: Map<string, Known<InstanceLimits>>;
   readonly enis: ReadonlyMap<EniId, EniBelief>;
+  /** subnet -> ENIs in it */
+  readonly eniCounts: ReadonlyMap<SubnetId, number>;
   /** instance -> ENIs that are attached to it or were made for it, and others that once were */
   readonly enisNear: ReadonlyMap<InstanceId, ReadonlySet<EniId>>;
   /** Instances whose ENIs a describe has answered since this process began: before that nothing is decided for them. */
@@ -56,6 +71,7 @@ export interface Ec2View {
 /** An empty view: nothing is known. */
 export function createEc2View(now: number): Ec2View {
   return {
+    news: noNews(),
     trustedFrom: now + BELIEF_MS,
     instances: new Map(),
     subnets: new Map(),
@@ -63,6 +79,7 @@ export function createEc2View(now: number): Ec2View {
     vpcs: new Map(),
     limits: new Map(),
     enis: new Map(),
+    eniCounts: new Map(),
     enisNear: new Map(),
     readInstances: new Set(),
     troubles: new Map(),
@@ -76,16 +93,34 @@ export function knownValue<Key, T>(map: ReadonlyMap<Key, Known<T>>, key: Key): T
   return found?.kind === 'Known' ? found.value : undefined;
 }
 
-/** Records an answer to a question for `asked`: what is not in it is missing. */
+/** Records an answer to a question for `asked`: what is not in it is missing. Answers the keys of what has changed. */
 export function recordAnswer<Key, T>(
   map: Map<Key, Known<T>>,
   asked: readonly Key[],
   found: ReadonlyMap<Key, T>,
-): void {
-  for (const key of asked) {
+): readonly Key[] {
+  return asked.filter((key) => {
     const value = found.get(key);
-    map.set(key, value === undefined ? { kind: 'Missing' } : { kind: 'Known', value });
-  }
+    const now: Known<T> = value === undefined ? { kind: 'Missing' } : { kind: 'Known', value };
+    const before = map.get(key);
+    map.set(key, now);
+    return !sameData(before, now);
+  });
+}
+
+const noNews = (): Ec2News => ({ instances: new Set(), ofEniConfigs: false, ofAll: false });
+
+/** Answers for whom reads have brought something new since the last time. */
+export function takeNews(view: Ec2View): Readonly<Ec2News> {
+  const { news } = view;
+  view.news = noNews();
+  return news;
+}
+
+/** No node is it any more. */
+export function forgetInstance(view: Ec2View, id: InstanceId): void {
+  view.instances.delete(id);
+  view.readInstances.delete(id);
 }
 
 /** The instance that an ENI belongs to: where it is attached or, unattached, for which it was made. */
@@ -94,23 +129,36 @@ export function instanceOf(eni: Ec2Eni, clusterName: string): InstanceId | undef
   return isOwned(eni.tags, clusterName) ? (eni.tags[INSTANCE_TAG] as InstanceId | undefined) : undefined;
 }
 
-/** Takes in a describe; `covers` says which ENIs it should have shown. */
-export function recordEnis(
-  view: Ec2View,
-  answer: readonly Ec2Eni[],
-  covers: (eni: Ec2Eni) => boolean,
-  now: number,
-): void {
-  const shown = new Set(answer.map((eni) => eni.eniId));
+/** Takes in ENIs that a describe showed. */
+export function recordSighted(view: Ec2View, answer: readonly Ec2Eni[], now: number): void {
   for (const eni of answer) {
-    put(view, sighted(view.enis.get(eni.eniId), eni, now));
+    take(view, sighted(view.enis.get(eni.eniId), eni, now));
     followPrimaryGroups(view, eni);
   }
-  for (const [eniId, belief] of view.enis) {
-    if (shown.has(eniId) || !covers(belief.eni)) continue;
+}
+
+/** What a describe should have shown. */
+export interface Coverage {
+  readonly covers: (eni: Ec2Eni) => boolean;
+  /** Only ENIs near these can be covered; absent: any. */
+  readonly near?: readonly InstanceId[];
+}
+
+/** Takes in that a describe showed these ENIs and no others. */
+export function recordMissed(
+  view: Ec2View,
+  shown: ReadonlySet<EniId>,
+  { covers, near }: Coverage,
+  now: number,
+): void {
+  const candidates =
+    near === undefined ? view.enis.keys() : near.flatMap((id) => [...(view.enisNear.get(id) ?? [])]);
+  for (const eniId of candidates) {
+    const belief = view.enis.get(eniId);
+    if (belief === undefined || shown.has(eniId) || !covers(belief.eni)) continue;
     const still = missed(belief, now);
     if (still === undefined) remove(view, belief.eni);
-    else put(view, still);
+    else if (still !== belief) take(view, still);
   }
 }
 
@@ -161,6 +209,7 @@ function change(view: Ec2View, eniId: EniId, by: (belief: EniBelief) => EniBelie
 /** The maps are written here and nowhere else. */
 interface Writable {
   readonly enis: Map<EniId, EniBelief>;
+  readonly eniCounts: Map<SubnetId, number>;
   readonly enisNear: Map<InstanceId, Set<EniId>>;
 }
 const writable = (view: Ec2View): Writable => view as unknown as Writable;
@@ -168,15 +217,41 @@ const writable = (view: Ec2View): Writable => view as unknown as Writable;
 function put(view: Ec2View, belief: EniBelief): void {
   const { enis, enisNear } = writable(view);
   const { eni } = belief;
+  if (!enis.has(eni.eniId)) countEni(view, eni.subnetId, 1);
   enis.set(eni.eniId, belief);
   for (const instanceId of nearOf(eni)) {
-    enisNear.set(instanceId, (enisNear.get(instanceId) ?? new Set()).add(eni.eniId));
+    const near = enisNear.get(instanceId);
+    if (near === undefined) enisNear.set(instanceId, new Set([eni.eniId]));
+    else near.add(eni.eniId);
   }
+}
+
+/** Puts what a read has brought, and notes whether it is news: the times of sightings alone are none. */
+function take(view: Ec2View, belief: EniBelief): void {
+  const before = view.enis.get(belief.eni.eniId);
+  if (before !== undefined && before.deletedAt === belief.deletedAt && sameData(before.eni, belief.eni)) {
+    put(view, { ...belief, eni: before.eni });
+    return;
+  }
+  noteNews(view, before?.eni, belief.eni);
+  put(view, belief);
+}
+
+function noteNews({ news }: Ec2View, ...enis: readonly (Ec2Eni | undefined)[]): void {
+  for (const eni of enis) if (eni !== undefined) for (const id of nearOf(eni)) news.instances.add(id);
+}
+
+function countEni(view: Ec2View, subnetId: SubnetId, change: 1 | -1): void {
+  const { eniCounts } = writable(view);
+  const count = (eniCounts.get(subnetId) ?? 0) + change;
+  if (count > 0) eniCounts.set(subnetId, count);
+  else eniCounts.delete(subnetId);
 }
 
 function remove(view: Ec2View, eni: Ec2Eni): void {
   const { enis, enisNear } = writable(view);
-  enis.delete(eni.eniId);
+  if (enis.delete(eni.eniId)) countEni(view, eni.subnetId, -1);
+  noteNews(view, eni);
   for (const instanceId of nearOf(eni)) {
     enisNear.get(instanceId)?.delete(eni.eniId);
     if (enisNear.get(instanceId)?.size === 0) enisNear.delete(instanceId);
@@ -193,7 +268,9 @@ function followPrimaryGroups(view: Ec2View, eni: Ec2Eni): void {
   if (eni.attachment?.deviceIndex !== 0) return;
   const instance = knownValue(view.instances, eni.attachment.instanceId);
   if (instance?.primaryEniId !== eni.eniId) return;
+  if (sameData(instance.primarySecurityGroupIds, eni.securityGroupIds)) return;
   const value = { ...instance, primarySecurityGroupIds: eni.securityGroupIds };
+  view.news.instances.add(instance.instanceId);
   view.instances.set(instance.instanceId, { kind: 'Known', value });
 }
 

@@ -2,11 +2,13 @@
 
 import type { InstanceId, SubnetId } from '../domain/ids.ts';
 import { type DescribeDeps, readAll, readEnisOf, readMissing, readSubnets } from './describe-ec2.ts';
-import type { Ec2View } from './ec2-view.ts';
+import { type Ec2News, type Ec2View, takeNews } from './ec2-view.ts';
 import { createWakeup } from './wakeup.ts';
 
 /** Everything is read again this often. */
 const RESYNC_MS = 30_000;
+/** And with every so many of those all nodes are looked at, also those for which nothing has changed. */
+const LOOK_AT_ALL_EVERY = 10;
 /** What hardly ever changes is read with every so many of those. */
 const THOROUGH_EVERY = 2;
 /** Between two reads of single instances, so that a busy controller gathers many in one. */
@@ -21,8 +23,8 @@ const RETRY_MS = 2_000;
 const EARLY_RETRY_COUNT_MAX = 5;
 
 export interface Ec2ReaderDeps extends DescribeDeps {
-  /** Called after the view changed; `undefined` means: anything may have. */
-  readonly onRead: (instances: ReadonlySet<InstanceId> | undefined) => void;
+  /** Called after a read, with what it has brought. */
+  readonly onRead: (news: Readonly<Ec2News>) => void;
 }
 
 export interface Ec2ReadLoop {
@@ -44,6 +46,8 @@ interface Due {
   readonly instances: Map<InstanceId, number>;
   instancesNotBefore: number;
   fullCount: number;
+  /** Full reads that show nothing older than this process. */
+  trustedReadCount: number;
   readonly subnets: Map<SubnetId, number>;
   /** Instance that EC2 did not show -> times asked early. */
   readonly earlyRetries: Map<InstanceId, number>;
@@ -60,6 +64,7 @@ export function startEc2ReadLoop(deps: Ec2ReaderDeps): Ec2ReadLoop {
     instances: new Map(),
     instancesNotBefore: 0,
     fullCount: 0,
+    trustedReadCount: 0,
     subnets: new Map(),
     earlyRetries: new Map(),
   };
@@ -120,35 +125,44 @@ async function readDue(deps: Ec2ReaderDeps, due: Due): Promise<void> {
     const wholly = await readEnisOf(deps, instances);
     due.instancesNotBefore = deps.clock.now() + INSTANCE_READ_GAP_MS;
     if (!wholly) for (const id of instances) due.instances.set(id, deps.clock.now() + RETRY_MS);
-    deps.onRead(new Set(instances));
+    const news = takeNews(deps.view);
+    for (const id of instances) news.instances.add(id);
+    deps.onRead(news);
   }
   if (subnets.length > 0) {
     await readSubnets(deps, subnets);
     for (const id of subnets) due.subnets.set(id, deps.clock.now() + SUBNET_POLL_MS);
-    deps.onRead(undefined);
+    deps.onRead(takeNews(deps.view));
   }
 }
 
 async function resync(deps: Ec2ReaderDeps, due: Due): Promise<void> {
   due.full = deps.clock.now() + RESYNC_MS;
   due.missing = Infinity;
+  const startedAt = deps.clock.now();
+  const isAwaited = due.subnets.size > 0;
   due.instances.clear();
   due.subnets.clear();
   const wholly = await readAll(deps, due.fullCount % THOROUGH_EVERY === 0);
+  // What an earlier process may have undone is believed from the first read after that time, though it shows nothing new.
+  const isTrusted = due.trustedReadCount > 0;
+  if (startedAt >= deps.view.trustedFrom) due.trustedReadCount += 1;
+  const isThorough = !isTrusted || isAwaited || due.fullCount % LOOK_AT_ALL_EVERY === 0;
   due.fullCount += 1;
   if (!wholly || asksEarly(deps.view, due)) due.full = Math.min(due.full, deps.clock.now() + RETRY_MS);
-  deps.onRead(undefined);
+  const news = takeNews(deps.view);
+  deps.onRead({ ...news, ofEniConfigs: true, ofAll: news.ofAll || isThorough });
 }
 
 async function readWhatIsMissing(deps: Ec2ReaderDeps, due: Due): Promise<void> {
   due.missing = Infinity;
-  const { read, instances } = await readMissing(deps);
+  const read = await readMissing(deps);
   const again = deps.clock.now() + RETRY_MS;
   // What failed, or is not there, is not asked for in a circle.
   if (read !== 'All') due.missingNotBefore = again;
   if (read === 'Partly' || asksEarly(deps.view, due)) due.full = Math.min(due.full, again);
   // A node that joins is no reason to look at all others again.
-  if (read !== 'Nothing') deps.onRead(instances);
+  if (read !== 'Nothing') deps.onRead(takeNews(deps.view));
 }
 
 /** EC2 may not show an instance yet that has just become a node. */

@@ -12,10 +12,11 @@ import type { Ec2Writer } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import { type Random, randomHex, randomInt } from '../ports/random.ts';
 import type { Budget } from './budget.ts';
-import { type ClusterView, recordNodeNetwork } from './cluster-view.ts';
+import { type ClusterView, forgetNodeNetwork, recordNodeNetwork } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
+import type { EniConfigUses } from './eni-config-uses.ts';
 import { cureFor, obstacleOf, subnetOf } from './failure-cure.ts';
 import { publishIpResources } from './ip-resources.ts';
 import type { NodeMemory } from './node-memory.ts';
@@ -23,7 +24,6 @@ import type { Ec2ReadLoop } from './read-ec2.ts';
 import { priorityOf } from './priority.ts';
 import { readTrouble } from './read-trouble.ts';
 import { emitEvents, tellGroups, tellRefusal, tellTrouble, withOwnConditions } from './report.ts';
-import type { NodeChoices } from './select-for-node.ts';
 import { removeStartupTaint } from './startup-taint.ts';
 import { snapshotOf } from './snapshot.ts';
 
@@ -38,7 +38,9 @@ export interface ReconcileDeps {
   readonly random: Random;
   readonly log: Log;
   readonly settings: ControllerSettings;
-  readonly choices: NodeChoices;
+  readonly uses: EniConfigUses;
+  /** What is to be done for the node is known. */
+  readonly onDecided: () => void;
 }
 
 /** When to look at the node again although nothing happens, ms; `undefined`: only when something does. */
@@ -66,7 +68,7 @@ export async function reconcileNode(
     cluster: deps.clusterView,
     ec2: deps.ec2View,
     settings: deps.settings,
-    choices: deps.choices,
+    uses: deps.uses,
     now,
     freshIntentId: intentId(`eniwhere-${randomHex(deps.random, 32)}`),
   };
@@ -83,6 +85,7 @@ export async function reconcileNode(
     deps.reads.readMissing();
     return undefined;
   }
+  deps.onDecided();
   const view = snapshot.value;
   remember(memory, view, whole);
   const isBackingOff = now < memory.backOffUntil;
@@ -194,7 +197,7 @@ async function afterClusterFailure(
   deps.log.info('NodeNetwork was not written', { node: name, cause });
   const fresh = await deps.cluster.get('NodeNetwork', name);
   if (fresh.kind !== 'ok') return CLUSTER_RETRY_MS;
-  if (fresh.value === undefined) deps.clusterView.nodeNetworks.delete(name);
+  if (fresh.value === undefined) forgetNodeNetwork(deps.clusterView, name);
   else recordNodeNetwork(deps.clusterView, fresh.value);
   return outcome.kind === 'failed' && outcome.failure.kind === 'conflict' ? NOW : CLUSTER_RETRY_MS;
 }

@@ -1,36 +1,26 @@
 // The ENIConfig of one node, by all that is believed of the cluster and of EC2.
 
 import { settingsClassOf } from '../domain/eniconfig/class-of-node.ts';
-import type { EniConfigUse } from '../domain/eniconfig/class-strategy.ts';
 import type { EniConfigView } from '../domain/eniconfig/eni-config.ts';
 import type { ClassOverrides, NamedClass } from '../domain/eniconfig/node-network-class.ts';
 import { selectEniConfig } from '../domain/eniconfig/select-eni-config.ts';
 import type { SelectionNode } from '../domain/eniconfig/selection-node.ts';
 import type { Selection } from '../domain/eniconfig/selection.ts';
-import type { NodeName } from '../domain/ids.ts';
 import { currentEniConfig } from '../domain/ipam/current-eni-config.ts';
 import type { NodeRecord } from '../ports/cluster.ts';
 import type { Ec2Instance } from '../ports/ec2.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import type { Ec2View } from './ec2-view.ts';
+import type { EniConfigUses } from './eni-config-uses.ts';
 import { resolveEniConfigs } from './resolve-eni-configs.ts';
-
-/**
- * node -> ENIConfig, as last decided by this process. Nodes that come up together are decided together, long before the
- * first of their choices is published: without this all of them would take the same subnet.
- */
-export type NodeChoices = Map<NodeName, string>;
 
 interface SelectionSources {
   readonly cluster: ClusterView;
   readonly ec2: Ec2View;
   readonly settings: ControllerSettings;
-  readonly choices: NodeChoices;
+  readonly uses: EniConfigUses;
 }
-
-/** Addresses that a node is expected to take first, while it has no ENI of its choice yet: about a small ENI. */
-const FIRST_ADDRESS_COUNT = 10;
 
 const NOTHING: ClassOverrides = {};
 
@@ -47,7 +37,7 @@ export function selectForNode(
   instance: Ec2Instance,
   from: SelectionSources,
 ): NodeSelection {
-  const { cluster, settings, choices } = from;
+  const { cluster, settings, uses } = from;
   const classes: readonly NamedClass[] = [...cluster.classes.values()];
   const selected = selectionNodeOf(node, instance);
   const current = currentEniConfig(cluster.nodeNetworks.get(node.name)?.spec);
@@ -57,10 +47,10 @@ export function selectForNode(
     eniConfigs: { kind: 'Readable', byName },
     classes,
     ...(current === undefined ? {} : { current }),
-    use: classes.some(looksAtOthers) ? useBesides(node.name, from) : new Map(),
+    use: classes.some(looksAtOthers) ? uses.besides(node.name) : new Map(),
     settings,
   });
-  if (selection.kind === 'EniConfig') choices.set(node.name, selection.name);
+  if (selection.kind === 'EniConfig') uses.decided(node.name, selection.name);
   const overrides = settingsClassOf(classes, selected)?.overrides ?? NOTHING;
   return { selection, overrides, node: selected, byName };
 }
@@ -80,20 +70,3 @@ export const selectionNodeOf = (node: NodeRecord, instance: Ec2Instance): Select
 
 const looksAtOthers = ({ spec }: NamedClass): boolean =>
   spec.kind === 'Parsed' && ['MostFree', 'Spread'].includes(spec.nodeNetworkClass.strategy);
-
-/** What all nodes but this one make of each ENIConfig. */
-function useBesides(name: NodeName, from: SelectionSources): ReadonlyMap<string, EniConfigUse> {
-  const use = new Map<string, EniConfigUse>();
-  for (const other of from.cluster.nodes.keys()) {
-    const spec = from.cluster.nodeNetworks.get(other)?.spec;
-    const choice = from.choices.get(other as NodeName) ?? currentEniConfig(spec);
-    if (other === name || choice === undefined) continue;
-    const before = use.get(choice);
-    const hasStarted = spec?.enis.some((eni) => eni.eniConfig === choice) ?? false;
-    use.set(choice, {
-      nodeCount: (before?.nodeCount ?? 0) + 1,
-      pendingCount: (before?.pendingCount ?? 0) + (hasStarted ? 0 : FIRST_ADDRESS_COUNT),
-    });
-  }
-  return use;
-}

@@ -16,8 +16,9 @@ import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, enisOf, knownValue } from './ec2-view.ts';
 import { podChoicesOf } from './choices-of-pods.ts';
 import type { EniBelief } from './eni-belief.ts';
+import type { EniConfigUses } from './eni-config-uses.ts';
 import type { NodeMemory } from './node-memory.ts';
-import { type NodeChoices, selectForNode } from './select-for-node.ts';
+import { selectForNode } from './select-for-node.ts';
 
 /** A create is repeated for this long; EC2 keeps client tokens far longer. */
 const INTENT_RETRY_MS = 60_000;
@@ -28,7 +29,7 @@ export interface SnapshotSources {
   readonly cluster: ClusterView;
   readonly ec2: Ec2View;
   readonly settings: ControllerSettings;
-  readonly choices: NodeChoices;
+  readonly uses: EniConfigUses;
   readonly now: number;
   readonly freshIntentId: IntentId;
 }
@@ -62,8 +63,6 @@ export function snapshotOf(
   const unseen = unseenEni(beliefs, published, from);
   if (unseen !== undefined)
     return err(`EC2 does not show ${unseen} attached, which was published before this process began`);
-  const subnets = new Map<SubnetId, SubnetFacts>();
-  for (const [id, known] of ec2.subnets) if (known.kind === 'Known') subnets.set(id, known.value);
   const selected = selectForNode(node, instance, from);
   const { selection, overrides } = selected;
   const choices = podChoicesOf({
@@ -81,7 +80,13 @@ export function snapshotOf(
     instance: factsOf(instance),
     limits,
     selection,
-    subnets,
+    subnets: subnetsOf(ec2, [
+      ...beliefs.map(({ eni }) => eni.subnetId),
+      ...(published?.spec.intents ?? []).map((intent) => intent.subnetId),
+      ...[selection, ...choices.podPools.map((pool) => pool.selection)].flatMap((one) =>
+        one.kind === 'None' ? [] : one.subnetId,
+      ),
+    ]),
     enis: beliefs.map((belief) => eniView(belief, instance, published, from)),
     ...(published === undefined
       ? {}
@@ -95,6 +100,16 @@ export function snapshotOf(
     failedIntents: memory.failedIntents,
     freshIntentId: from.freshIntentId,
   });
+}
+
+/** Only those that the node has to do with: a cluster may have hundreds. */
+function subnetsOf({ subnets }: Ec2View, ids: readonly SubnetId[]): ReadonlyMap<SubnetId, SubnetFacts> {
+  const known = new Map<SubnetId, SubnetFacts>();
+  for (const id of ids) {
+    const facts = knownValue(subnets, id);
+    if (facts !== undefined) known.set(id, facts);
+  }
+  return known;
 }
 
 function factsOf(instance: Ec2Instance): InstanceFacts {
@@ -125,7 +140,6 @@ function planSettings(settings: ControllerSettings, vpc: Ec2Vpc, overrides: Clas
     },
     cooldownMs: settings.cooldownMs,
     mode: 'SecondaryIP',
-    addressFamilies: ['IPv4'],
     targets: { ...(overrides.targets ?? settings.targets), ...(maxEni === undefined ? {} : { maxEni }) },
     onEniConfigChange: overrides.onEniConfigChange ?? settings.onEniConfigChange,
     excessHoldMs: settings.excessHoldMs,

@@ -3,13 +3,21 @@
 import { POD_ENI_CONFIG } from '../domain/eniconfig/pod-choice.ts';
 import type { InstanceId, NodeName } from '../domain/ids.ts';
 import { isOwned } from '../domain/ipam/tags.ts';
+import { sameData } from '../domain/same-data.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ControllerCluster, Kind, KindMap, Subscription } from '../ports/cluster.ts';
+import type {
+  ControllerCluster,
+  EniConfigRecord,
+  Kind,
+  KindMap,
+  NodeNetworkClassRecord,
+  Subscription,
+} from '../ports/cluster.ts';
 import type { Ec2 } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import type { Random } from '../ports/random.ts';
 import { type Budget, createBudget } from './budget.ts';
-import { type ClusterView, createClusterView, recordEvent } from './cluster-view.ts';
+import { type ClusterView, createClusterView, known, recordEvent } from './cluster-view.ts';
 import type { ControllerFacts } from './controller-metrics.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import {
@@ -19,14 +27,14 @@ import {
   type GarbageDeps,
   type GarbageMemory,
 } from './collect-garbage.ts';
-import { createEc2View, type Ec2View } from './ec2-view.ts';
+import { createEniConfigUses, type EniConfigUses } from './eni-config-uses.ts';
+import { createEc2View, type Ec2View, forgetInstance } from './ec2-view.ts';
 import { createNodeMemory, type NodeMemory } from './node-memory.ts';
 import { type Ec2ReadLoop, startEc2ReadLoop } from './read-ec2.ts';
 import { reportEniConfig } from './report-eni-config.ts';
 import { reconcileClass } from './reconcile-class.ts';
 import { ownersOf } from './own-eni-configs.ts';
 import { reconcileNode } from './reconcile-node.ts';
-import type { NodeChoices } from './select-for-node.ts';
 import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
 export interface ControllerDeps {
@@ -36,6 +44,16 @@ export interface ControllerDeps {
   readonly random: Random;
   readonly log: Log;
   readonly settings: ControllerSettings;
+  readonly rounds?: RoundObserver;
+}
+
+/** For measurements: told of each key that has news, and of each round. */
+export interface RoundObserver {
+  queued(key: string): void;
+  began(key: string): void;
+  /** What is to be done for the node is known; not called when it cannot be decided yet. */
+  decided(key: string): void;
+  ended(key: string): void;
 }
 
 export interface Controller {
@@ -59,39 +77,52 @@ interface Parts extends ControllerDeps {
   /** node name -> memory */
   readonly memories: Map<string, NodeMemory>;
   readonly garbage: GarbageMemory;
-  readonly choices: NodeChoices;
+  readonly uses: EniConfigUses;
 }
 
 /** Starts the controller. It runs until stopped; every failure is logged, reported and tried again. */
 export function startController(deps: ControllerDeps): Controller {
   const { clock, settings } = deps;
+  const clusterView = createClusterView();
   const parts: Parts = {
     ...deps,
-    clusterView: createClusterView(),
+    clusterView,
     ec2View: createEc2View(clock.now()),
-    budget: createBudget({ clock, onTurn: (key) => queue.add(key) }),
+    budget: createBudget({ clock, onTurn: (key) => onNews(key) }),
     memories: new Map(),
     garbage: createGarbageMemory(clock.now()),
-    choices: new Map(),
+    uses: createEniConfigUses(clusterView),
   };
   const reads = startEc2ReadLoop({
     ...parts,
     cluster: parts.clusterView,
     view: parts.ec2View,
     clusterName: settings.clusterName,
-    onRead: (instances) => {
-      for (const key of keysOf(parts, instances)) queue.add(key);
+    onRead: ({ instances, ofEniConfigs, ofAll }) => {
+      for (const key of nodesOf(parts, instances)) onNews(key);
+      if (ofAll) lookAt(allKeys(parts));
+      else if (ofEniConfigs) lookAt(sharedKeys(parts));
     },
   });
+  const onNews = (key: string): void => {
+    deps.rounds?.queued(key);
+    queue.add(key);
+  };
+  const lookAt = (keys: readonly string[]): void => {
+    for (const key of keys) deps.rounds?.queued(key);
+    queue.lookAt(keys);
+  };
   const queue: WorkQueue = createWorkQueue({
     clock,
     workerCount: WORKER_COUNT,
     run: async (key) => {
+      deps.rounds?.began(key);
       const nextLook = await runKey(parts, reads, key);
+      deps.rounds?.ended(key);
       if (nextLook !== undefined) queue.addAfter(key, nextLook);
     },
   });
-  const watches = startWatches(parts, { reads, queue });
+  const watches = startWatches(parts, { reads, onNews, lookAtAll: () => lookAt(allKeys(parts)) });
   queue.add(GARBAGE_KEY);
   return {
     facts: () => factsOf(parts),
@@ -102,20 +133,19 @@ export function startController(deps: ControllerDeps): Controller {
   };
 }
 
-/** Keys to look at after a read of some instances, or of everything. */
-function keysOf({ clusterView }: Parts, instances: ReadonlySet<InstanceId> | undefined): readonly string[] {
-  const nodes = [...clusterView.nodes.values()];
-  if (instances === undefined) {
-    return [
-      ...nodes.map((node) => node.name),
-      ...[...clusterView.eniConfigs.keys()].map((name) => ENI_CONFIG_KEY + name),
-      ...new Set([...clusterView.classes.keys(), ...ownersOf(clusterView)].map((name) => CLASS_KEY + name)),
-    ];
-  }
-  return nodes
-    .filter(({ instanceId }) => instanceId !== undefined && instances.has(instanceId))
-    .map((node) => node.name);
-}
+/** Everything that there is to decide. */
+const allKeys = (parts: Parts): readonly string[] => [
+  ...parts.clusterView.nodes.keys(),
+  ...sharedKeys(parts),
+];
+
+const sharedKeys = ({ clusterView }: Parts): readonly string[] => [
+  ...[...clusterView.eniConfigs.keys()].map((name) => ENI_CONFIG_KEY + name),
+  ...new Set([...clusterView.classes.keys(), ...ownersOf(clusterView)].map((name) => CLASS_KEY + name)),
+];
+
+const nodesOf = ({ clusterView }: Parts, instances: ReadonlySet<InstanceId>): readonly string[] =>
+  [...instances].flatMap((id) => [...(clusterView.nodesOfInstance.get(id) ?? [])]);
 
 async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<number | undefined> {
   try {
@@ -124,7 +154,8 @@ async function runKey(parts: Parts, reads: Ec2ReadLoop, key: string): Promise<nu
     if (key.startsWith(CLASS_KEY)) return await reconcileClass(parts, key.slice(CLASS_KEY.length));
     const memory = parts.memories.get(key) ?? createNodeMemory();
     parts.memories.set(key, memory);
-    return await reconcileNode({ ...parts, reads }, key as NodeName, memory);
+    const onDecided = (): void => parts.rounds?.decided(key);
+    return await reconcileNode({ ...parts, reads, onDecided }, key as NodeName, memory);
   } catch (error) {
     // Only a mistake of ours gets here. The other nodes go on; this one is tried again.
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -159,22 +190,35 @@ const garbageDeps = (parts: Parts): GarbageDeps => ({
   clusterName: parts.settings.clusterName,
 });
 
+/** Statuses are our own, and are written whenever a count moves: no node is decided by them. */
+const isStatusOnly = <T extends EniConfigRecord | NodeNetworkClassRecord>(now: T, before?: T): boolean =>
+  before !== undefined && sameData({ ...before, ...versionOf(now) }, now);
+
+const versionOf = ({ resourceVersion, status }: EniConfigRecord | NodeNetworkClassRecord): object => ({
+  resourceVersion,
+  status,
+});
+
+interface WatchEvents {
+  readonly reads: Ec2ReadLoop;
+  readonly onNews: (key: string) => void;
+  readonly lookAtAll: () => void;
+}
+
 /** Events only write the view and name the keys to look at. */
-function startWatches(
-  parts: Parts,
-  { reads, queue }: { readonly reads: Ec2ReadLoop; readonly queue: WorkQueue },
-): readonly Subscription[] {
-  const { cluster, clusterView, ec2View, memories, choices, budget } = parts;
-  const addAll = (): void => {
-    for (const key of keysOf(parts, undefined)) queue.add(key);
-  };
-  const follow = <K extends Kind>(kind: K, onObject: (object: KindMap[K]) => void): Subscription =>
+function startWatches(parts: Parts, { reads, onNews, lookAtAll }: WatchEvents): readonly Subscription[] {
+  const { cluster, clusterView, ec2View, memories, uses, budget } = parts;
+  const follow = <K extends Kind>(
+    kind: K,
+    onObject: (object: KindMap[K], before: KindMap[K] | undefined) => void,
+  ): Subscription =>
     cluster.watch({
       kind,
       onEvent: (event) => {
         const wasSynced = clusterView.synced.has(kind);
-        for (const object of recordEvent(clusterView, kind, event)) onObject(object);
-        if (!wasSynced) addAll();
+        const before = event.type === 'Applied' ? known(clusterView, kind, event.object) : undefined;
+        for (const object of recordEvent(clusterView, kind, event)) onObject(object, before);
+        if (!wasSynced) lookAtAll();
       },
     });
   return [
@@ -182,26 +226,34 @@ function startWatches(
       if (!clusterView.nodes.has(node.name)) {
         memories.delete(node.name);
         budget.forget(node.name);
-        choices.delete(node.name);
-      }
-      if (node.instanceId !== undefined && !ec2View.readInstances.has(node.instanceId)) reads.readMissing();
-      queue.add(node.name);
+        uses.forget(node.name);
+        const { instanceId } = node;
+        if (instanceId !== undefined && !clusterView.nodesOfInstance.has(instanceId))
+          forgetInstance(ec2View, instanceId);
+      } else if (node.instanceId !== undefined && !ec2View.readInstances.has(node.instanceId))
+        reads.readMissing();
+      onNews(node.name);
     }),
     follow('Pod', (pod) => {
-      if (pod.nodeName !== undefined) queue.add(pod.nodeName);
+      if (pod.nodeName !== undefined) onNews(pod.nodeName);
       // The first pod that asks for an ENIConfig can be scheduled only once nodes say what they have of it.
-      else if (clusterView.wishedNames.get(pod.annotations[POD_ENI_CONFIG] ?? '') === 1) addAll();
+      else if (clusterView.wishedNames.get(pod.annotations[POD_ENI_CONFIG] ?? '') === 1) lookAtAll();
     }),
-    follow('EniConfig', () => {
+    follow('EniConfig', (eniConfig, before) => {
+      onNews(ENI_CONFIG_KEY + eniConfig.name);
+      if (isStatusOnly(eniConfig, before)) return;
       reads.readMissing();
-      addAll();
+      lookAtAll();
     }),
-    follow('NodeNetworkClass', ({ name }) => {
+    follow('NodeNetworkClass', (one, before) => {
+      onNews(CLASS_KEY + one.name);
+      if (isStatusOnly(one, before)) return;
       reads.readMissing();
-      queue.add(CLASS_KEY + name);
-      addAll();
+      lookAtAll();
     }),
-    follow('Namespace', addAll),
-    follow('NodeNetwork', (record) => queue.add(record.name)),
+    follow('Namespace', (namespace, before) => {
+      if (before === undefined || !sameData(before.annotations, namespace.annotations)) lookAtAll();
+    }),
+    follow('NodeNetwork', (record) => onNews(record.name)),
   ];
 }

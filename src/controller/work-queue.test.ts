@@ -68,3 +68,33 @@ test('stop waits for what runs and starts nothing more', async () => {
   await stopped;
   assert.deepEqual(log, ['a starts 0', 'a ends 100']);
 });
+
+const WORK_MS = 100;
+
+test('a look at many keys leaves workers to a key with news', async () => {
+  const { queue, log, run } = createWorld(8);
+  queue.lookAt(Array.from({ length: 200 }, (_, n) => `k${n}`));
+  await run(WORK_MS / 2);
+  queue.add('news');
+  await run(100 * WORK_MS);
+  const started = log.filter((line) => line.includes('starts'));
+  const place = started.findIndex((line) => line.startsWith('news '));
+  assert.ok(place < 40, `news came as number ${place}`);
+  assert.equal(new Set(started).size, 201);
+});
+
+test('a look goes on while keys with news never end', async () => {
+  const { queue, log, run } = createWorld(1);
+  for (let n = 0; n < 40; n += 1) queue.add(`busy${n}`);
+  queue.lookAt(['quiet']);
+  await run(100 * WORK_MS);
+  assert.ok(log.some((line) => line.startsWith('quiet starts')));
+});
+
+test('a key that is looked at and has news as well runs once', async () => {
+  const { queue, log, run } = createWorld(1);
+  queue.lookAt(['a']);
+  queue.add('a');
+  await run(10 * WORK_MS);
+  assert.deepEqual(log, ['a starts 0', 'a ends 100']);
+});

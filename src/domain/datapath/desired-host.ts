@@ -1,12 +1,10 @@
 // What the node's own network should look like, from its spec and the links that exist (datapath.md, Host side).
 
 import { hostCidr } from '../address/cidr.ts';
-import { type Cidr, familyOf, type Ip, type IpFamily } from '../address/ip.ts';
-import { hostIpv6Address } from '../address/ipv6-prefix.ts';
+import { familyOf, type Ip, type IpFamily } from '../address/ip.ts';
 import { subnetGateway } from '../address/subnet.ts';
 import type { EniId } from '../ids.ts';
 import type { NodeNetworkSpec, SpecEni } from '../ipam/node-network.ts';
-import { ipv6PrefixOf } from '../ipam/pod-addresses.ts';
 import { eniOrdinal, eniTable } from './eni-ordinal.ts';
 import {
   APART_BIT,
@@ -82,11 +80,11 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
   const primary = placed.find(({ eni }) => eni.primary);
   const host: HostDatapath = {
     eniLinks: placed.map(({ eni, link }) => eniLink(eni, link, spec.settings.mtu)),
-    routes: families.flatMap((family) => placed.flatMap((eni) => eniRoutes(eni, family))),
-    rules: families.flatMap((family) => [
-      ...(areApart(nftEnis) ? apartRules(family, placed) : []),
-      ...rulesOf(family, placed),
-    ]),
+    routes: placed.map(eniRoute),
+    rules: [
+      ...(areApart(nftEnis) ? apartRules(placed) : []),
+      ...families.flatMap((family) => rulesOf(family, placed)),
+    ],
     pods: pods.map(({ hostLink, hostMac, addresses }) => ({ hostLink, hostMac, addresses })),
     sysctls: sysctls(families, placed),
     nftTable: renderNftTable({
@@ -99,51 +97,37 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
   return { host, pending };
 }
 
-/** IPv4 always; IPv6 as soon as pods may have any. A subnet's IPv6 block alone, which nobody uses, changes no node. */
+/** IPv4 always; IPv6 as soon as an ENI has any. */
 function familiesInUse(enis: readonly SpecEni[]): readonly IpFamily[] {
   const texts = enis.flatMap((eni) => [eni.subnetCidr, ...eni.addresses, ...eni.prefixes]);
   return texts.some((text) => familyOf(text) === 6) ? [4, 6] : [4];
 }
 
-/** The block of the family that the ENI's subnet has. */
-const subnetOf = ({ subnetCidr, subnetIpv6Cidr }: SpecEni, family: IpFamily): Cidr | undefined =>
-  [subnetCidr, subnetIpv6Cidr].find((cidr) => cidr !== undefined && familyOf(cidr) === family);
-
-function eniLink(eni: SpecEni, link: string, mtu: number): DesiredEniLink {
-  const prefix = ipv6PrefixOf(eni);
-  return {
-    link,
-    mac: eni.mac,
-    mtu,
-    primary: eni.primary,
-    // Masquerading (kube-proxy's) takes an address of the link that a packet leaves by, and EC2 lets none but the ENI's
-    // own pass.
-    addresses: [eni.primaryAddress, ...(prefix === undefined ? [] : [hostIpv6Address(prefix)])],
-  };
-}
+const eniLink = (eni: SpecEni, link: string, mtu: number): DesiredEniLink => ({
+  link,
+  mac: eni.mac,
+  mtu,
+  primary: eni.primary,
+  address: eni.primaryAddress,
+});
 
 /** `onlink`, because the ENI's address is a /32: no route leads to the gateway, and none is wanted in the main table. */
-function eniRoutes({ eni, ordinal, link }: PlacedEni, family: IpFamily): readonly DesiredRoute[] {
-  const subnet = subnetOf(eni, family);
-  if (subnet === undefined) return [];
-  return [
-    {
-      family,
-      table: eniTable(ordinal),
-      destination: 'default',
-      via: subnetGateway(subnet),
-      link,
-      onlink: true,
-      scopeLink: false,
-    },
-  ];
-}
+const eniRoute = ({ eni, ordinal, link }: PlacedEni): DesiredRoute => ({
+  family: familyOf(eni.subnetCidr),
+  table: eniTable(ordinal),
+  destination: 'default',
+  via: subnetGateway(eni.subnetCidr),
+  link,
+  onlink: true,
+  scopeLink: false,
+});
 
-const apartRules = (family: IpFamily, placed: readonly PlacedEni[]): readonly DesiredRule[] =>
+/** Pods have IPv4 addresses alone today; under IPv6 nothing would be kept apart. */
+const apartRules = (placed: readonly PlacedEni[]): readonly DesiredRule[] =>
   placed
-    .filter(({ eni }) => !eni.primary && subnetOf(eni, family) !== undefined)
+    .filter(({ eni }) => !eni.primary && familyOf(eni.subnetCidr) === 4)
     .map(({ ordinal }) => ({
-      family,
+      family: 4,
       priority: APART_RULE_PRIORITY,
       table: eniTable(ordinal),
       fwmark: { mark: ordinal | APART_BIT, mask: MARK_MASK },
@@ -152,7 +136,7 @@ const apartRules = (family: IpFamily, placed: readonly PlacedEni[]): readonly De
 const rulesOf = (family: IpFamily, placed: readonly PlacedEni[]): readonly DesiredRule[] => [
   { family, priority: PODS_RULE_PRIORITY, table: PODS_TABLE },
   ...placed
-    .filter(({ eni }) => subnetOf(eni, family) !== undefined)
+    .filter(({ eni }) => familyOf(eni.subnetCidr) === family)
     .map(({ ordinal }) => ({
       family,
       priority: ENI_RULE_PRIORITY,
@@ -173,10 +157,6 @@ function sysctls(families: readonly IpFamily[], placed: readonly PlacedEni[]): r
   return [
     ...wanted,
     { path: `net/ipv6/conf/${primary.link}/accept_ra`, value: '2' },
-    // The router says to every ENI that it is the default way: in table main that is the primary's alone.
-    ...placed
-      .filter(({ eni }) => !eni.primary)
-      .map(({ link }) => ({ path: `net/ipv6/conf/${link}/accept_ra`, value: '0' })),
     { path: 'net/ipv6/conf/all/forwarding', value: '1' },
   ];
 }

@@ -1,6 +1,5 @@
 // Why a pod has the address that it has, or none.
 
-import { compareIps } from '../address/ip-number.ts';
 import type { SpecEni } from '../ipam/node-network.ts';
 import { explainNode, listed, type NodeExplanation } from './explain-node.ts';
 import { networkOf, type Picture, type PicturePod } from './picture.ts';
@@ -12,8 +11,6 @@ export interface PodExplanation {
   /** What there is to say first, in a sentence. */
   readonly state: string;
   readonly address?: string;
-  /** Where it has one of each family: both, IPv4 first. */
-  readonly addresses?: readonly string[];
   readonly eni?: {
     readonly eniId: string;
     readonly eniConfig: string;
@@ -59,7 +56,7 @@ function onNode(
   picture: Picture,
   pod: PicturePod,
   node: NodeExplanation,
-): Pick<PodExplanation, 'state' | 'address' | 'addresses' | 'eni' | 'choice' | 'missing' | 'next'> {
+): Pick<PodExplanation, 'state' | 'address' | 'eni' | 'choice' | 'missing' | 'next'> {
   const network = networkOf(picture, node.name);
   const decision = network?.spec.choosing?.pods.find((one) => one.pod === pod.key);
   const choice =
@@ -69,12 +66,7 @@ function onNode(
           choice:
             decision.kind === 'EniConfig' ? { eniConfig: decision.eniConfig } : { refused: decision.message },
         };
-  // IPv4 first: that is the one which an ENI holds.
-  const addresses = (network?.status.used ?? [])
-    .filter((one) => one.pod === pod.key)
-    .map(({ ip }) => ip)
-    .sort(compareIps);
-  const [address] = addresses;
+  const address = network?.status.used.find((one) => one.pod === pod.key)?.ip;
   if (address === undefined) {
     const isWaiting = node.addresses?.waiting.includes(pod.key) ?? true;
     return {
@@ -88,9 +80,8 @@ function onNode(
   }
   const eni = network?.spec.enis.find((one) => (one.addresses as readonly string[]).includes(address));
   return {
-    state: `it has ${addresses.join(' and ')} on node ${node.name}`,
+    state: `it has ${address} on node ${node.name}`,
     address,
-    ...(addresses.length > 1 ? { addresses } : {}),
     ...choice,
     ...(eni === undefined ? {} : { eni: eniOf(eni) }),
     missing:

@@ -77,7 +77,6 @@ const addPod = (pod: number): Step =>
     const result = allocate({
       ledger: node.ledger,
       enis: eniOf(node.spec),
-      families: ['IPv4'],
       routed: new Set(ADDRESSES),
       sandbox: sandbox(`p${pod}`),
     });
@@ -91,7 +90,7 @@ const addPod = (pod: number): Step =>
       );
       return;
     }
-    const ip = result.value.addresses[0]!;
+    const { ip } = result.value;
     assert.equal(before, undefined, 'CNI-2: a pod gets no second address');
     assert.ok(![...world.live.values()].includes(ip), `IP-1: ${ip} is live twice`);
     assert.ok(

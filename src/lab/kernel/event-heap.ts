@@ -9,8 +9,6 @@ export interface SimEvent {
   readonly owner: string;
   readonly label: string;
   readonly run: () => void;
-  /** Of the process that set it: with its end, the event is off. */
-  readonly life: { readonly isAlive: boolean };
   cancelled: boolean;
 }
 
@@ -26,9 +24,7 @@ const isBefore = (a: SimEvent, b: SimEvent): boolean => {
   return a.sequence < b.sequence;
 };
 
-const isOff = ({ cancelled, life }: SimEvent): boolean => cancelled || !life.isAlive;
-
-/** Events that are off are dropped when they come to the top, so a cancel, or a process' end, costs nothing. */
+/** Cancelled events are dropped when they come to the top, so a cancel costs nothing. */
 export function createEventHeap(): EventHeap {
   const heap: SimEvent[] = [];
 
@@ -39,8 +35,8 @@ export function createEventHeap(): EventHeap {
     if (heap.length > 0) sink(heap, last);
     return top;
   };
-  const dropWhatIsOff = (): void => {
-    for (let top = heap[0]; top !== undefined && isOff(top); top = heap[0]) popTop();
+  const dropCancelled = (): void => {
+    while (heap[0]?.cancelled === true) popTop();
   };
 
   return {
@@ -49,11 +45,11 @@ export function createEventHeap(): EventHeap {
       rise(heap, event);
     },
     pop: () => {
-      dropWhatIsOff();
+      dropCancelled();
       return popTop();
     },
     peek: () => {
-      dropWhatIsOff();
+      dropCancelled();
       return heap[0];
     },
   };

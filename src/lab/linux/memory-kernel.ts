@@ -130,8 +130,7 @@ export function createMemoryKernel(): MemoryKernel {
       if (namespace === undefined) return false;
       namespaces.delete(netnsPath);
       for (const { hostLink } of namespace.links) dropLink(host, hostLink);
-      // The host does not hear of a namespace that had no link to it.
-      if (namespace.links.length > 0) changed();
+      changed();
       return true;
     },
     edit: (change) => {
