@@ -1,10 +1,13 @@
 // Reads what of the account the checks need beside the cluster. What cannot be read is named, and its checks are skipped.
 
-import type { AccountPicture, DefaultRoute, UsedAddresses } from '../domain/doctor/account-picture.ts';
+import type { AccountPicture, UsedAddresses } from '../domain/doctor/account-picture.ts';
+import { podSources } from '../domain/doctor/pod-sources.ts';
+import type { VpcEndpoint } from '../domain/doctor/vpc-endpoint.ts';
+import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { Cidr, Ip } from '../domain/address/ip.ts';
-import type { Picture } from '../domain/explain/picture.ts';
-import type { InstanceId, SubnetId } from '../domain/ids.ts';
-import type { AccountReader } from '../ports/account.ts';
+import { instanceOf, type Picture } from '../domain/explain/picture.ts';
+import type { InstanceId, SecurityGroupId, SubnetId } from '../domain/ids.ts';
+import type { AccountReader, RouteFacts, VpcEndpointFacts, VpcRoutes } from '../ports/account.ts';
 import type { Ec2Eni, Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import type { PermissionChecker } from '../ports/permissions.ts';
 import { permissionTarget, untriedNotes } from './permission-target.ts';
@@ -48,8 +51,19 @@ export async function gatherAccount(
   };
   const vpcs = await read('VPCs', ec2 && (() => ec2.describeVpcs(vpcIds)));
   const enis = await read('network interfaces', ec2 && (() => ec2.describeNetworkInterfaces({ vpcIds })));
-  const routes = await read('route tables', account && (() => account.describeDefaultRoutes(vpcIds)));
+  const routes = await read('route tables', account && (() => account.describeRoutes(vpcIds)));
   const hopLimits = await read('metadata options', account && (() => account.describeHopLimits(instanceIds)));
+  const subnetTags = await read(
+    'tags of subnets',
+    account && (() => account.describeSubnetTags([...subnets.keys()])),
+  );
+  const endpoints = await read('VPC endpoints', account && (() => account.describeEndpoints(vpcIds)));
+  const controlPlane = enis?.filter(isControlPlane);
+  const groupIds = groupsInUse(picture, [...(controlPlane ?? []), ...(endpoints ?? [])]);
+  const groupRules = await read(
+    'rules of security groups',
+    account && (() => account.describeGroupRules(groupIds)),
+  );
   const tried = await permissions?.checkPermissions(
     permissionTarget(picture, enis ?? [], credentials.clusterName),
   );
@@ -58,18 +72,57 @@ export async function gatherAccount(
     ...(tried === undefined ? {} : { permissions: { of: credentials.of, tried } }),
     ...(vpcs === undefined ? {} : { vpcCidrs: new Map(vpcs.map((one) => [one.vpcId, one.cidrs])) }),
     ...(enis === undefined ? {} : { used: usedBySubnet(enis) }),
-    ...(routes === undefined
-      ? {}
-      : {
-          defaultRoutes: new Map(
-            [...subnets.values()].flatMap(({ subnetId, vpcId }): readonly [SubnetId, DefaultRoute][] => {
-              const vpc = routes.find((one) => one.vpcId === vpcId);
-              return vpc === undefined ? [] : [[subnetId, vpc.bySubnet.get(subnetId) ?? vpc.main]];
-            }),
-          ),
-        }),
+    ...(routes === undefined ? {} : routesOf(subnets.values(), routes)),
     ...(hopLimits === undefined ? {} : { hopLimits }),
+    ...(subnetTags === undefined ? {} : { subnetTags }),
+    ...(groupRules === undefined ? {} : { groupRules }),
+    ...(endpoints === undefined ? {} : { endpoints: endpoints.map((one) => withAddresses(one, enis ?? [])) }),
+    ...(controlPlane === undefined
+      ? {}
+      : { controlPlane: controlPlane.map((eni) => ({ ...eni, address: eni.primaryAddress })) }),
     unread,
+  };
+}
+
+/** EKS describes the ENIs of its control plane so, with the cluster's name behind it. */
+const CONTROL_PLANE_DESCRIPTION = 'Amazon EKS ';
+
+const isControlPlane = ({ description }: Ec2Eni): boolean =>
+  description.startsWith(CONTROL_PLANE_DESCRIPTION);
+
+/** Groups of pods, of nodes, and of what pods talk to. */
+function groupsInUse(
+  picture: Picture,
+  others: readonly { readonly securityGroupIds: readonly SecurityGroupId[] }[],
+): readonly SecurityGroupId[] {
+  const ofNodes = picture.nodes.flatMap((node) => instanceOf(picture, node)?.primarySecurityGroupIds ?? []);
+  const ofEnis = picture.networks.flatMap(({ spec }) => spec.enis.flatMap((eni) => eni.securityGroupIds));
+  const ofPods = podSources(picture).flatMap((source) => source.securityGroupIds);
+  return [
+    ...new Set([...ofPods, ...ofNodes, ...ofEnis, ...others.flatMap((one) => one.securityGroupIds)]),
+  ].sort();
+}
+
+function routesOf(
+  subnets: Iterable<SubnetFacts>,
+  routes: readonly VpcRoutes[],
+): Pick<AccountPicture, 'defaultRoutes' | 'gatewayEndpoints'> {
+  const facts = new Map<SubnetId, RouteFacts>();
+  for (const { subnetId, vpcId } of subnets) {
+    const vpc = routes.find((one) => one.vpcId === vpcId);
+    if (vpc !== undefined) facts.set(subnetId, vpc.bySubnet.get(subnetId) ?? vpc.main);
+  }
+  return {
+    defaultRoutes: new Map([...facts].map(([id, one]) => [id, one.defaultRoute])),
+    gatewayEndpoints: new Map([...facts].map(([id, one]) => [id, one.gatewayEndpointIds])),
+  };
+}
+
+function withAddresses({ eniIds, ...endpoint }: VpcEndpointFacts, enis: readonly Ec2Eni[]): VpcEndpoint {
+  const own = new Set(eniIds);
+  return {
+    ...endpoint,
+    addresses: enis.filter((eni) => own.has(eni.eniId)).map((eni) => eni.primaryAddress),
   };
 }
 

@@ -29,6 +29,8 @@ export interface NodeRecord extends Meta {
   readonly extendedResources: Readonly<Record<string, number>>;
   /** status.capacity.pods: what kubelet was told; absent until it has said so. */
   readonly podCapacity?: number;
+  /** status.nodeInfo.kernelVersion, such as `6.1.155-176.282.amzn2023.x86_64`; absent until kubelet has said so. */
+  readonly kernelVersion?: string;
 }
 
 export interface NodeTaint {
@@ -47,6 +49,8 @@ export interface PodRecord extends Meta {
   readonly hostNetwork: boolean;
   /** Succeeded or Failed: holds no address any more. */
   readonly finished: boolean;
+  /** A container asks for `vpc.amazonaws.com/pod-eni`, as EKS has pods do that a SecurityGroupPolicy matches. */
+  readonly asksBranchEni?: true;
 }
 
 /** An ENIConfig object as read: a well-formed one, or the reason why it is not. */

@@ -6,9 +6,7 @@ import { replaySelection } from '../explain/replay-selection.ts';
 import { maxPods } from '../instance/max-pods.ts';
 import { networkServes } from '../ipam/network-serves.ts';
 import { ALLOW_IMDS_ANNOTATION } from '../datapath/imds-permission.ts';
-import type { Finding } from './finding.ts';
-
-type Found = Omit<Finding, 'check'>;
+import type { Found } from './finding.ts';
 
 /** Nodes for which no ENIConfig applies, with the fix that also stands in the condition. */
 export function checkSelection(picture: Picture): readonly Found[] {

@@ -14,6 +14,9 @@ export interface Finding {
   readonly fix: string;
 }
 
+/** As a check finds it: the table knows which check it was. */
+export type Found = Omit<Finding, 'check'>;
+
 export const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];
 
 /** 0 when nothing is worse than information, 1 with warnings, 2 with errors. */

@@ -3,26 +3,12 @@
 import { cidrContainsCidr } from '../address/cidr.ts';
 import { freeBlockCount } from '../address/free-blocks.ts';
 import { reservedAddresses, usableAddressCount } from '../address/subnet.ts';
-import type { SubnetFacts } from '../eniconfig/eni-config.ts';
 import { listed } from '../explain/explain-node.ts';
 import { instanceOf, type Picture } from '../explain/picture.ts';
 import type { AccountPicture } from './account-picture.ts';
 import { metadataPods } from './cluster-checks.ts';
-import type { Finding } from './finding.ts';
-
-type Found = Omit<Finding, 'check'>;
-
-/** subnet -> the ENIConfigs that name it */
-function podSubnets(picture: Picture): ReadonlyMap<SubnetFacts, readonly string[]> {
-  const byId = new Map<string, { facts: SubnetFacts; names: string[] }>();
-  for (const view of picture.index.views.values()) {
-    if (view.kind !== 'Valid') continue;
-    const entry = byId.get(view.subnet.subnetId) ?? { facts: view.subnet, names: [] };
-    entry.names.push(view.eniConfig.name);
-    byId.set(view.subnet.subnetId, entry);
-  }
-  return new Map([...byId.values()].map(({ facts, names }) => [facts, names]));
-}
+import type { Found } from './finding.ts';
+import { podSubnets } from './pod-sources.ts';
 
 export function checkEniConfigs(picture: Picture): readonly Found[] {
   return [...picture.index.views.values()].flatMap((view): readonly Found[] => {
@@ -83,6 +69,48 @@ export function checkRoles(picture: Picture): readonly Found[] {
         why: 'nodes and pods take addresses from each other, and a full subnet keeps new nodes from starting',
         fix: 'give pods a subnet of their own, and name it in the ENIConfig',
       },
+    ];
+  });
+}
+
+/** https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/deploy/subnet_discovery/ */
+const ELB_TAGS = ['kubernetes.io/role/elb', 'kubernetes.io/role/internal-elb'] as const;
+
+/** The AWS Load Balancer Controller takes `1` and the empty text as a yes. */
+const isRoleTag = (value: string | undefined): boolean => value === '1' || value === '';
+
+export const knowsOtherRoles = (_: Picture, { controlPlane, subnetTags }: AccountPicture): boolean =>
+  controlPlane !== undefined && subnetTags !== undefined;
+
+/** The control plane and load balancers take addresses in their subnets, too, and cannot do without (U101). */
+export function checkOtherRoles(picture: Picture, account: AccountPicture): readonly Found[] {
+  const { controlPlane = [], subnetTags } = account;
+  return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
+    const { subnetId, cidr } = subnet;
+    const what = `subnet ${subnetId} (${cidr}) is named by ENIConfig ${listed(names)}`;
+    const enis = controlPlane.filter((eni) => eni.subnetId === subnetId);
+    const tags = ELB_TAGS.filter((tag) => isRoleTag(subnetTags?.get(subnetId)?.[tag]));
+    return [
+      ...(enis.length === 0
+        ? []
+        : [
+            {
+              severity: 'warning' as const,
+              what: `${what} and is also one of the control plane's: ${listed(enis.map((eni) => eni.eniId))}`,
+              why: 'EKS needs free addresses there to upgrade and to heal the cluster; pods that fill the subnet keep it from both',
+              fix: 'give pods a subnet of their own, and name it in the ENIConfig',
+            },
+          ]),
+      ...(tags.length === 0
+        ? []
+        : [
+            {
+              severity: 'warning' as const,
+              what: `${what} and is tagged for load balancers: ${tags.join(', ')}`,
+              why: 'each load balancer takes up to eight addresses there as it grows, and fails in a subnet that pods have filled',
+              fix: `aws ec2 delete-tags --resources ${subnetId} --tags ${tags.map((tag) => `Key=${tag}`).join(' ')}`,
+            },
+          ]),
     ];
   });
 }

@@ -1,10 +1,8 @@
 // Checks of what the AWS credentials in use may do, by what EC2 answered to dry runs.
 
 import type { AccountPicture } from './account-picture.ts';
-import type { Finding } from './finding.ts';
+import type { Found } from './finding.ts';
 import type { PermissionFinding } from './permission-finding.ts';
-
-type Found = Omit<Finding, 'check'>;
 
 /** Actions that fail together in what they keep from working. */
 export type ActionGroup = 'Read' | 'Create' | 'Change';

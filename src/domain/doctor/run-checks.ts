@@ -13,16 +13,27 @@ import {
   checkWaiting,
 } from './cluster-checks.ts';
 import { type Finding, SEVERITIES } from './finding.ts';
+import { checkEndpointGroups, checkEndpoints, checkGatewayEndpoints } from './endpoint-checks.ts';
+import {
+  checkApiServerGroups,
+  checkDnsGroups,
+  checkWebhookGroups,
+  knowsControlPlaneGroups,
+  knowsDnsGroups,
+} from './group-checks.ts';
 import {
   checkEniConfigs,
   checkFreeAddresses,
   checkFreeBlocks,
   checkHopLimit,
+  checkOtherRoles,
   checkRoles,
   checkRoutes,
   checkSnat,
   checkZones,
+  knowsOtherRoles,
 } from './network-checks.ts';
+import { checkBranchEnis, checkDnsEnis, checkKernels, knowsKernels } from './node-checks.ts';
 import { type ActionGroup, canTellPermissions, checkPermissions } from './permission-checks.ts';
 
 const PERMISSION_CHECKS: readonly (readonly [id: string, group: ActionGroup, holds: string])[] = [
@@ -66,12 +77,62 @@ export const CHECKS: readonly Check[] = [
     canTell: (_, account) => account.used !== undefined,
   },
   { id: 'roles', holds: 'no subnet is for nodes and pods at once', run: checkRoles },
+  {
+    id: 'other-roles',
+    holds: "pods' subnets are not those of the control plane or of load balancers",
+    run: checkOtherRoles,
+    canTell: knowsOtherRoles,
+  },
   { id: 'snat', holds: "pods' subnets are reached without SNAT", run: checkSnat },
   {
     id: 'routes',
     holds: 'routes of pods lead out',
     run: checkRoutes,
     canTell: (_, account) => account.defaultRoutes !== undefined,
+  },
+  {
+    id: 'endpoints',
+    holds: 'nodes without a way out reach the services of AWS by endpoints',
+    run: checkEndpoints,
+    canTell: (_, account) => account.endpoints !== undefined && account.defaultRoutes !== undefined,
+  },
+  {
+    id: 'gateway-endpoints',
+    holds: "pods' own routes lead to the gateway endpoints of their nodes",
+    run: checkGatewayEndpoints,
+    canTell: (_, account) => account.gatewayEndpoints !== undefined,
+  },
+  {
+    id: 'endpoint-groups',
+    holds: "security groups let pods reach the VPC's endpoints",
+    run: checkEndpointGroups,
+    canTell: (_, account) => account.endpoints !== undefined && account.groupRules !== undefined,
+  },
+  {
+    id: 'dns-groups',
+    holds: 'security groups let pods reach DNS',
+    run: checkDnsGroups,
+    canTell: knowsDnsGroups,
+  },
+  {
+    id: 'api-groups',
+    holds: 'security groups let pods reach the API server',
+    run: checkApiServerGroups,
+    canTell: knowsControlPlaneGroups,
+  },
+  {
+    id: 'webhook-groups',
+    holds: 'security groups let the API server reach pods',
+    run: checkWebhookGroups,
+    canTell: knowsControlPlaneGroups,
+  },
+  { id: 'dns-enis', holds: 'no two DNS servers share an ENI', run: checkDnsEnis },
+  { id: 'branch-enis', holds: 'no pod asks for a branch ENI', run: checkBranchEnis },
+  {
+    id: 'kernels',
+    holds: "nodes' kernels are new enough",
+    run: checkKernels,
+    canTell: (picture) => knowsKernels(picture),
   },
   {
     id: 'metadata',

@@ -112,6 +112,13 @@ suite('explain a pod', () => {
     assert.match(found[2]?.state ?? '', /not bound to a node yet/);
   });
 
+  test('U37 a pod under a SecurityGroupPolicy waits for a branch ENI that no node offers, and is told what to do instead', () => {
+    const { nodeName: _, ...unbound } = pod('db', { asksBranchEni: true });
+    const [said] = explainPod(picture({ pods: [unbound] }), unbound.key).missing;
+    assert.match(said ?? '', /asks for vpc\.amazonaws\.com\/pod-eni, .* and no node offers it/);
+    assert.match(said ?? '', /annotate the pod with eniwhere\.io\/eni-config=NAME/);
+  });
+
   test('U09 a pod keeps the address of an ENI that takes no new pods, and that is said', () => {
     const own = network();
     const [primary] = own.spec.enis;

@@ -29,6 +29,10 @@ export interface PodExplanation {
 
 const none = { missing: [], next: [] };
 
+/** Security groups for pods of the AWS VPC CNI. */
+const NO_BRANCH_ENI =
+  'a container asks for vpc.amazonaws.com/pod-eni, as EKS has pods do that a SecurityGroupPolicy matches, and no node offers it: Eniwhere gives security groups by ENIConfig; annotate the pod with eniwhere.io/eni-config=NAME and delete the policy';
+
 export function explainPod(picture: Picture, key: string): PodExplanation {
   const pod = picture.pods.find((one) => one.key === key);
   const base = { kind: 'Pod' as const, name: key };
@@ -47,6 +51,7 @@ export function explainPod(picture: Picture, key: string): PodExplanation {
       ...found,
       ...none,
       state: 'it is not bound to a node yet: the scheduler decides that, by max pods and resources',
+      ...(pod.asksBranchEni === true ? { missing: [NO_BRANCH_ENI] } : {}),
     };
   const node = explainNode(picture, pod.nodeName);
   return { ...found, ...onNode(picture, pod, node), node };

@@ -23,6 +23,8 @@ export interface PictureNode extends Named {
   readonly taints: readonly { readonly key: string; readonly effect: string }[];
   /** status.capacity.pods, as kubelet was told. */
   readonly podCapacity?: number;
+  /** status.nodeInfo.kernelVersion */
+  readonly kernelVersion?: string;
 }
 
 export interface PicturePod extends Named {
@@ -31,6 +33,8 @@ export interface PicturePod extends Named {
   readonly nodeName?: NodeName;
   readonly hostNetwork: boolean;
   readonly finished: boolean;
+  /** A container asks for `vpc.amazonaws.com/pod-eni`. */
+  readonly asksBranchEni?: true;
 }
 
 export interface PictureEniConfig extends EniConfigObject {

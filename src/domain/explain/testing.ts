@@ -27,7 +27,7 @@ import type {
 export const VPC = 'vpc-00000001' as VpcId;
 export const NODE_SUBNET = 'subnet-0000000a' as SubnetId;
 export const POD_SUBNET = 'subnet-0000000b' as SubnetId;
-const GROUP = 'sg-00000001' as SecurityGroupId;
+export const GROUP = 'sg-00000001' as SecurityGroupId;
 
 export const instance: InstanceFacts = {
   instanceId: 'i-00000001' as InstanceId,

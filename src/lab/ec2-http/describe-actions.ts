@@ -16,7 +16,16 @@ import { done, failed } from '../../ports/outcome.ts';
 import type { Ec2Truth } from '../ec2/ec2-truth.ts';
 import type { Action, ActionContext } from './action.ts';
 import type { Params } from './form.ts';
-import { eniXml, groupXml, instanceTypeXml, instanceXml, subnetXml, vpcXml } from './objects-xml.ts';
+import {
+  eniXml,
+  groupRuleXml,
+  groupXml,
+  instanceTypeXml,
+  instanceXml,
+  type ListedRule,
+  subnetXml,
+  vpcXml,
+} from './objects-xml.ts';
 import { badParameter } from './refusals.ts';
 import type { XmlFields } from './xml.ts';
 
@@ -224,11 +233,49 @@ const instanceTypes: Collection<InstanceLimits> = {
   toXml: instanceTypeXml,
 };
 
+const listedRules = (truth: Ec2Truth): readonly ListedRule[] =>
+  truth.securityGroups().flatMap(({ securityGroupId, ingress, egress }) =>
+    [
+      ...ingress.map((rule) => ({ rule, isEgress: false })),
+      ...egress.map((rule) => ({ rule, isEgress: true })),
+    ].map((one, n) => ({
+      ...one,
+      securityGroupId,
+      ruleId: `sgr-${securityGroupId.slice('sg-'.length)}${n}`,
+    })),
+  );
+
+/** The port has no call for rules: the tools' account reader asks for them, and no controller. */
+const groupRules: Collection<ListedRule> = {
+  setName: 'securityGroupRuleSet',
+  idParameter: 'SecurityGroupRuleId',
+  idFilter: 'security-group-rule-id',
+  idOf: ({ ruleId }) => ruleId,
+  notFoundCode: 'InvalidSecurityGroupRuleId.NotFound',
+  read: ({ truth }) => Promise.resolve(done(listedRules(truth))),
+  filters: { 'group-id': ({ securityGroupId }) => [securityGroupId] },
+  toXml: groupRuleXml,
+};
+
+/** A VPC of the lab has no endpoints: nothing in it is reached by its name. */
+const endpoints: Collection<never> = {
+  setName: 'vpcEndpointSet',
+  idParameter: 'VpcEndpointId',
+  idFilter: 'vpc-endpoint-id',
+  idOf: () => '',
+  notFoundCode: 'InvalidVpcEndpointId.NotFound',
+  read: () => Promise.resolve(done([])),
+  filters: { 'vpc-id': () => [] },
+  toXml: () => ({}),
+};
+
 export const describeActions: Readonly<Record<string, Action>> = {
   DescribeNetworkInterfaces: describe(enis),
   DescribeInstances: describe(instances),
   DescribeSubnets: describe(subnets),
   DescribeSecurityGroups: describe(groups),
+  DescribeSecurityGroupRules: describe(groupRules),
+  DescribeVpcEndpoints: describe(endpoints),
   DescribeVpcs: describe(vpcs),
   DescribeInstanceTypes: describe(instanceTypes),
 };

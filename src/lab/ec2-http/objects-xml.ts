@@ -1,8 +1,10 @@
 // EC2's objects as the query protocol spells them.
 
 import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
+import type { SecurityGroupId } from '../../domain/ids.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
 import type { Ec2Eni, Ec2Instance, Ec2SecurityGroup, Ec2Vpc } from '../../ports/ec2.ts';
+import type { GroupRule } from '../ec2/security-group.ts';
 import type { XmlFields } from './xml.ts';
 
 /** The lab's one account. */
@@ -112,6 +114,39 @@ export const groupXml = (group: Ec2SecurityGroup): XmlFields => ({
   vpcId: group.vpcId,
   ownerId: OWNER_ID,
 });
+
+/** A rule as EC2 lists it: an object of its own, with an id. */
+export interface ListedRule {
+  readonly ruleId: string;
+  readonly securityGroupId: SecurityGroupId;
+  readonly isEgress: boolean;
+  readonly rule: GroupRule;
+}
+
+const PROTOCOL_TEXT: Readonly<Record<GroupRule['protocol'], string>> = {
+  all: '-1',
+  tcp: 'tcp',
+  udp: 'udp',
+  icmp: 'icmp',
+};
+
+/** All ports are 0 to 65535 of TCP and UDP, and -1 of what has none. */
+export function groupRuleXml({ ruleId, securityGroupId, isEgress, rule }: ListedRule): XmlFields {
+  const hasPorts = rule.protocol === 'tcp' || rule.protocol === 'udp';
+  const { from, to } = rule.ports ?? (hasPorts ? { from: 0, to: 65_535 } : { from: -1, to: -1 });
+  return {
+    securityGroupRuleId: ruleId,
+    groupId: securityGroupId,
+    groupOwnerId: OWNER_ID,
+    isEgress,
+    ipProtocol: PROTOCOL_TEXT[rule.protocol],
+    fromPort: from,
+    toPort: to,
+    ...(rule.peer.kind === 'Cidr'
+      ? { [rule.peer.cidr.includes(':') ? 'cidrIpv6' : 'cidrIpv4']: rule.peer.cidr }
+      : { referencedGroupInfo: { groupId: rule.peer.securityGroupId, userId: OWNER_ID } }),
+  };
+}
 
 export const vpcXml = (vpc: Ec2Vpc): XmlFields => ({
   vpcId: vpc.vpcId,

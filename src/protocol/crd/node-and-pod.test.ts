@@ -39,11 +39,45 @@ suite('a Node', () => {
     assert.equal(node.ok && node.value.zone, 'eu-west-1b');
   });
 
+  test('its kernel is what kubelet says, if it has', () => {
+    const kernelOf = (status: unknown): string | undefined => {
+      const node = readNode({ metadata: { ...meta, name: 'n1' }, status });
+      assert.ok(node.ok);
+      return node.value.kernelVersion;
+    };
+    assert.equal(kernelOf({ nodeInfo: { kernelVersion: '6.1.155', osImage: 'AL' } }), '6.1.155');
+    assert.deepEqual([kernelOf({}), kernelOf({ nodeInfo: null })], [undefined, undefined]);
+  });
+
   test('without a name is named by its field', () => {
     const node = readNode({ metadata: meta });
     assert.ok(!node.ok);
     assert.equal(node.error.field, 'metadata.name');
   });
+});
+
+suite('a Pod that asks for a branch ENI', () => {
+  const asks = (containers: unknown): boolean => {
+    const pod = readPod({
+      metadata: { ...meta, name: 'web', namespace: 'default' },
+      spec: { containers },
+    });
+    assert.ok(pod.ok);
+    return pod.value.asksBranchEni === true;
+  };
+  const resource = { 'vpc.amazonaws.com/pod-eni': '1' };
+  const cases: readonly [string, boolean, unknown][] = [
+    ['by a limit of its second container', true, [{ name: 'a' }, { resources: { limits: resource } }]],
+    ['by a request', true, [{ resources: { requests: resource } }]],
+    ['and one that asks for others', false, [{ resources: { limits: { cpu: 1 } } }]],
+    ['and one without containers', false, undefined],
+    ['and what is no list', false, { resources: { limits: resource } }],
+    ['and containers that are none', false, [null, 'c', { resources: [] }]],
+  ];
+  for (const [title, expected, containers] of cases)
+    test(title, () => {
+      assert.equal(asks(containers), expected);
+    });
 });
 
 suite('a Pod', () => {

@@ -15,7 +15,12 @@ const taint = z.object({
 const nodeObject = z.object({
   metadata: objectMeta.extend({ name: nodeName }),
   spec: z.object({ providerID: z.string().optional(), taints: z.array(taint).nullish() }).nullish(),
-  status: z.object({ capacity: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+  status: z
+    .object({
+      capacity: z.record(z.string(), z.unknown()).nullish(),
+      nodeInfo: z.object({ kernelVersion: z.string().optional() }).nullish(),
+    })
+    .nullish(),
 });
 
 export interface NodeObject extends Meta {
@@ -26,6 +31,7 @@ export interface NodeObject extends Meta {
   /** Of status.capacity, what is ours to publish. */
   readonly extendedResources: Readonly<Record<string, number>>;
   readonly podCapacity?: number;
+  readonly kernelVersion?: string;
 }
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
@@ -39,6 +45,7 @@ export function readNode(value: unknown): Result<NodeObject, Unreadable> {
   const provider = readProviderId(spec?.providerID ?? '');
   const zone = meta.labels[ZONE_LABEL] ?? provider.zone;
   const pods = Number(status?.capacity?.['pods'] ?? Number.NaN);
+  const kernelVersion = status?.nodeInfo?.kernelVersion;
   return ok({
     ...meta,
     name: metadata.name,
@@ -47,6 +54,7 @@ export function readNode(value: unknown): Result<NodeObject, Unreadable> {
     ...(provider.instanceId === undefined ? {} : { instanceId: provider.instanceId }),
     ...(zone === undefined ? {} : { zone }),
     ...(Number.isInteger(pods) ? { podCapacity: pods } : {}),
+    ...(kernelVersion === undefined ? {} : { kernelVersion }),
   });
 }
 

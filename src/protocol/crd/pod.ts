@@ -8,7 +8,12 @@ import { nodeName } from './scalars.ts';
 
 const podObject = z.object({
   metadata: objectMeta.extend({ namespace: z.string().min(1) }),
-  spec: z.object({ nodeName: nodeName.optional(), hostNetwork: z.boolean().optional() }),
+  spec: z.object({
+    nodeName: nodeName.optional(),
+    hostNetwork: z.boolean().optional(),
+    // Not looked into by a schema: of each pod of a cluster it would cost more than all else here.
+    containers: z.unknown().optional(),
+  }),
   status: z.object({ phase: z.string().optional() }).nullish(),
 });
 
@@ -18,6 +23,7 @@ export interface PodObject extends Meta {
   readonly nodeName?: NodeName;
   readonly hostNetwork: boolean;
   readonly finished: boolean;
+  readonly asksBranchEni?: true;
 }
 
 /** Annotations of pods outside these domains are nobody's business here, and there may be kilobytes of them. */
@@ -37,6 +43,26 @@ export function readPod(value: unknown): Result<PodObject, Unreadable> {
     ...(spec.nodeName === undefined ? {} : { nodeName: spec.nodeName }),
     hostNetwork: spec.hostNetwork ?? false,
     finished: status?.phase === 'Succeeded' || status?.phase === 'Failed',
+    ...(asksBranchEni(spec.containers) ? { asksBranchEni: true as const } : {}),
+  });
+}
+
+/** https://docs.aws.amazon.com/eks/latest/userguide/security-groups-for-pods.html */
+const BRANCH_ENI_RESOURCE = 'vpc.amazonaws.com/pod-eni';
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+
+function asksBranchEni(containers: unknown): boolean {
+  if (!Array.isArray(containers)) return false;
+  return containers.some((container) => {
+    const resources = fieldOf(container, 'resources');
+    return (
+      fieldOf(fieldOf(resources, 'limits'), BRANCH_ENI_RESOURCE) !== undefined ||
+      fieldOf(fieldOf(resources, 'requests'), BRANCH_ENI_RESOURCE) !== undefined
+    );
   });
 }
 

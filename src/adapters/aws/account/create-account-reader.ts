@@ -3,88 +3,139 @@
 import {
   DescribeInstancesCommand,
   DescribeRouteTablesCommand,
+  DescribeSecurityGroupRulesCommand,
+  DescribeSubnetsCommand,
+  DescribeVpcEndpointsCommand,
   EC2Client,
-  type Instance,
-  type RouteTable,
+  type Filter,
 } from '@aws-sdk/client-ec2';
-import type { DefaultRoute } from '../../../domain/doctor/account-picture.ts';
-import type { InstanceId, SubnetId, VpcId } from '../../../domain/ids.ts';
-import type { AccountReader, VpcRoutes } from '../../../ports/account.ts';
+import type { Ec2Outcome } from '../../../ports/ec2.ts';
+import type { AccountReader } from '../../../ports/account.ts';
 import { allPages, awsCall } from '../aws-call.ts';
+import { readEndpoints, readGroupRules, readHopLimits, readRoutes, readSubnetTags } from './read-account.ts';
 
 /** The most that EC2 gives on a page. */
 const TABLES_PER_PAGE = 100;
-const INSTANCES_PER_PAGE = 1000;
+const ITEMS_PER_PAGE = 1000;
 /** Values that one filter takes. */
 const VALUES_PER_FILTER = 200;
 
+type Page<T> = Promise<{ readonly items: readonly T[] | undefined; readonly nextToken: string | undefined }>;
+
+interface Question<T> {
+  readonly action: string;
+  readonly filter: string;
+  readonly values: readonly string[];
+  readonly fetch: (page: { readonly Filters: Filter[]; readonly NextToken: string | undefined }) => Page<T>;
+}
+
+/** Everything that matches one of the values; nothing for no values, since no filter would match all. */
+async function ask<T>({ action, filter, values, fetch }: Question<T>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for (let at = 0; at < values.length; at += VALUES_PER_FILTER) {
+    const Filters = [{ Name: filter, Values: values.slice(at, at + VALUES_PER_FILTER) }];
+    const items = await allPages(action, async (NextToken) => {
+      const page = await fetch({ Filters, NextToken });
+      return { items: page.items ?? [], nextToken: page.nextToken };
+    });
+    found.push(...items);
+  }
+  return found;
+}
+
+/** Asks, and reads the whole answer. */
+const answer = <T, R>(question: Question<T>, read: (items: readonly T[]) => R): Promise<Ec2Outcome<R>> =>
+  awsCall({ action: question.action, effect: 'read' }, async () => read(await ask(question)));
+
 export function createAccountReader(region: string): AccountReader {
   const client = new EC2Client({ region });
+  return { ...readerOfVpcs(client), ...readerByIds(client) };
+}
+
+function readerOfVpcs(client: EC2Client): Pick<AccountReader, 'describeRoutes' | 'describeEndpoints'> {
+  const MaxResults = ITEMS_PER_PAGE;
   return {
-    describeDefaultRoutes: (vpcIds) =>
-      awsCall({ action: 'DescribeRouteTables', effect: 'read' }, async () => {
-        if (vpcIds.length === 0) return [];
-        const tables = await allPages('DescribeRouteTables', async (NextToken) => {
-          const answer = await client.send(
-            new DescribeRouteTablesCommand({
-              Filters: [{ Name: 'vpc-id', Values: [...vpcIds] }],
-              MaxResults: TABLES_PER_PAGE,
-              NextToken,
-            }),
-          );
-          return { items: answer.RouteTables ?? [], nextToken: answer.NextToken };
-        });
-        return readRoutes(tables);
-      }),
-    describeHopLimits: (ids) =>
-      awsCall({ action: 'DescribeInstances', effect: 'read' }, async () => {
-        const found: Instance[] = [];
-        for (let at = 0; at < ids.length; at += VALUES_PER_FILTER) {
-          const Filters = [{ Name: 'instance-id', Values: ids.slice(at, at + VALUES_PER_FILTER) }];
-          const page = await allPages('DescribeInstances', async (NextToken) => {
-            const answer = await client.send(
-              new DescribeInstancesCommand({ Filters, MaxResults: INSTANCES_PER_PAGE, NextToken }),
+    describeRoutes: (vpcIds) =>
+      answer(
+        {
+          action: 'DescribeRouteTables',
+          filter: 'vpc-id',
+          values: vpcIds,
+          fetch: async (page) => {
+            const command = new DescribeRouteTablesCommand({ ...page, MaxResults: TABLES_PER_PAGE });
+            const { RouteTables, NextToken } = await client.send(command);
+            return { items: RouteTables, nextToken: NextToken };
+          },
+        },
+        readRoutes,
+      ),
+    describeEndpoints: (vpcIds) =>
+      answer(
+        {
+          action: 'DescribeVpcEndpoints',
+          filter: 'vpc-id',
+          values: vpcIds,
+          fetch: async (page) => {
+            const { VpcEndpoints, NextToken } = await client.send(
+              new DescribeVpcEndpointsCommand({ ...page, MaxResults }),
             );
-            const items = (answer.Reservations ?? []).flatMap((one) => one.Instances ?? []);
-            return { items, nextToken: answer.NextToken };
-          });
-          found.push(...page);
-        }
-        return readHopLimits(found);
-      }),
+            return { items: VpcEndpoints, nextToken: NextToken };
+          },
+        },
+        readEndpoints,
+      ),
   };
 }
 
-/** Route tables by VPC: which subnet goes by which, and where its default route leads. */
-export function readRoutes(tables: readonly RouteTable[]): readonly VpcRoutes[] {
-  const byVpc = new Map<string, { main: DefaultRoute; bySubnet: Map<SubnetId, DefaultRoute> }>();
-  for (const table of tables) {
-    const vpc = byVpc.get(table.VpcId ?? '') ?? { main: 'none', bySubnet: new Map() };
-    const route = defaultRouteOf(table);
-    for (const { SubnetId: subnet, Main: isMain } of table.Associations ?? []) {
-      if (isMain === true) vpc.main = route;
-      else if (subnet !== undefined) vpc.bySubnet.set(subnet as SubnetId, route);
-    }
-    byVpc.set(table.VpcId ?? '', vpc);
-  }
-  return [...byVpc].map(([vpcId, routes]) => ({ vpcId: vpcId as VpcId, ...routes }));
+function readerByIds(client: EC2Client): Omit<AccountReader, 'describeRoutes' | 'describeEndpoints'> {
+  const MaxResults = ITEMS_PER_PAGE;
+  return {
+    describeHopLimits: (ids) =>
+      answer(
+        {
+          action: 'DescribeInstances',
+          filter: 'instance-id',
+          values: ids,
+          fetch: async (page) => {
+            const { Reservations, NextToken } = await client.send(
+              new DescribeInstancesCommand({ ...page, MaxResults }),
+            );
+            return {
+              items: (Reservations ?? []).flatMap((one) => one.Instances ?? []),
+              nextToken: NextToken,
+            };
+          },
+        },
+        readHopLimits,
+      ),
+    describeSubnetTags: (ids) =>
+      answer(
+        {
+          action: 'DescribeSubnets',
+          filter: 'subnet-id',
+          values: ids,
+          fetch: async (page) => {
+            const { Subnets, NextToken } = await client.send(
+              new DescribeSubnetsCommand({ ...page, MaxResults }),
+            );
+            return { items: Subnets, nextToken: NextToken };
+          },
+        },
+        readSubnetTags,
+      ),
+    describeGroupRules: (ids) =>
+      answer(
+        {
+          action: 'DescribeSecurityGroupRules',
+          filter: 'group-id',
+          values: ids,
+          fetch: async (page) => {
+            const command = new DescribeSecurityGroupRulesCommand({ ...page, MaxResults });
+            const { SecurityGroupRules, NextToken } = await client.send(command);
+            return { items: SecurityGroupRules, nextToken: NextToken };
+          },
+        },
+        (rules) => readGroupRules(ids, rules),
+      ),
+  };
 }
-
-/** A route to something that is gone is a black hole, and leads nowhere. */
-function defaultRouteOf(table: RouteTable): DefaultRoute {
-  const route = (table.Routes ?? []).find(
-    (one) => one.DestinationCidrBlock === '0.0.0.0/0' && one.State !== 'blackhole',
-  );
-  if (route === undefined) return 'none';
-  if (route.NatGatewayId !== undefined) return 'nat-gateway';
-  return route.GatewayId?.startsWith('igw-') === true ? 'internet-gateway' : 'other';
-}
-
-export const readHopLimits = (instances: readonly Instance[]): ReadonlyMap<InstanceId, number> =>
-  new Map(
-    instances.flatMap(({ InstanceId: id, MetadataOptions: options }) =>
-      id === undefined || options?.HttpPutResponseHopLimit === undefined
-        ? []
-        : [[id as InstanceId, options.HttpPutResponseHopLimit] as const],
-    ),
-  );
