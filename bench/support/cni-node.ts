@@ -165,6 +165,7 @@ function specOf({ addresses, cooldownMs }: CniNodeOptions): NodeNetworkSpec {
       reason: 'it is the only one',
     },
     mode: 'SecondaryIP',
+    addressFamilies: ['IPv4'],
     intents: [],
     enis: [eni(0), eni(1)],
     settings: {

@@ -41,7 +41,7 @@ function followRecords(): void {
     clock: systemClock,
     random: systemRandom,
     log: createLog({ level: 'error', fd: 2 }),
-    fieldManager: 'bench',
+    fieldManager: 'eniwhere-cli',
     reportingInstance: 'bench',
     version: '0.0.0',
   });

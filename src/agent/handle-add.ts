@@ -24,7 +24,7 @@ export interface AddOptions {
 /** To be called under the pod's lock. */
 export async function handleAdd(
   context: AgentContext,
-  { pool, addWaitMs }: AddOptions,
+  options: AddOptions,
   request: AddRequest,
 ): Promise<CniReply> {
   const pod = podKey(request.pod.namespace, request.pod.name);
@@ -35,7 +35,7 @@ export async function handleAdd(
   }
   const stale = await removeOldSandboxes(context, request);
   if (stale !== undefined) return stale;
-  const taken = await pool.take({
+  const taken = await options.pool.take({
     sandbox: request.sandbox,
     pod: {
       key: pod,
@@ -43,13 +43,15 @@ export async function handleAdd(
       uid: request.pod.uid,
       ...(request.podAnnotations === undefined ? {} : { annotations: request.podAnnotations }),
     },
-    waitMs: addWaitMs,
-    hold: (choice) => hold(context, request, choice),
+    waitMs: options.addWaitMs,
+    // The journal that was read while this waited may know more of pod and sandbox: then all is looked at anew.
+    hold: (choice) => (isUpToDate(context, request) ? hold(context, request, choice) : undefined),
   });
   if (!taken.ok) {
     context.log.info('no address for a pod', { pod, because: taken.error });
     return tryAgainLater(`no address for pod ${pod} on node ${context.nodeName}`, taken.error);
   }
+  if (taken.value === undefined) return handleAdd(context, options, request);
   const { allocation, wiring, isNew, recorded } = taken.value;
   if (!isNew) return repeatAdd(context, request, { allocation, wiring });
   const durable = await recorded;
@@ -72,7 +74,7 @@ function hold(context: AgentContext, request: AddRequest, { choice, spec }: Pool
     const wiring = { ...wiringOf(request, spec, allocation.addresses), hostLink: allocation.hostLink };
     return { allocation, wiring, isNew: false, recorded: Promise.resolve(ok(undefined)) };
   }
-  const wiring = wiringOf(request, spec, [choice.ip]);
+  const wiring = wiringOf(request, spec, choice.addresses);
   const allocation: Allocation = {
     sandbox: request.sandbox,
     pod: podKey(request.pod.namespace, request.pod.name),
@@ -147,11 +149,7 @@ async function repeatAdd(
  */
 async function removeOldSandboxes(context: AgentContext, request: AddRequest): Promise<CniReply | undefined> {
   const pod = podKey(request.pod.namespace, request.pod.name);
-  const id = sandboxId(request.sandbox);
-  const others = [...context.store.ledger().allocations.values()].filter(
-    (allocation) => allocation.pod === pod && sandboxId(allocation.sandbox) !== id,
-  );
-  for (const other of others) {
+  for (const other of otherSandboxes(context, request)) {
     if (other.sandbox.containerId === request.sandbox.containerId) {
       const details = `it has ${other.sandbox.ifName} already; Eniwhere gives a pod one interface`;
       return errorReply(CNI_ERROR.invalidConfig, `pod ${pod} cannot get ${request.sandbox.ifName}`, details);
@@ -162,4 +160,19 @@ async function removeOldSandboxes(context: AgentContext, request: AddRequest): P
       return tryAgainLater(`the old sandbox of pod ${pod} could not be removed`, removed.error);
   }
   return undefined;
+}
+
+function otherSandboxes({ store }: AgentContext, { pod, sandbox }: AddRequest): readonly Allocation[] {
+  const key = podKey(pod.namespace, pod.name);
+  const id = sandboxId(sandbox);
+  return [...store.ledger().allocations.values()].filter(
+    (allocation) => allocation.pod === key && sandboxId(allocation.sandbox) !== id,
+  );
+}
+
+/** Whether nobody else has the sandbox, and the pod no other one. */
+function isUpToDate(context: AgentContext, request: AddRequest): boolean {
+  const holder = allocationOf(context.store.ledger(), request.sandbox)?.pod;
+  const isOwn = holder === undefined || holder === podKey(request.pod.namespace, request.pod.name);
+  return isOwn && otherSandboxes(context, request).length === 0;
 }

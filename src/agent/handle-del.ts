@@ -3,6 +3,7 @@
 import { parseIp } from '../domain/address/parse-ip.ts';
 import { hostLinkName } from '../domain/datapath/desired-pod.ts';
 import { type Allocation, allocationOf, sandboxId } from '../domain/ipam/ledger.ts';
+import { isOfEni } from '../domain/ipam/pod-addresses.ts';
 import type { CniReply, DelRequest } from '../protocol/agent-socket/cni-message.ts';
 import { CNI_ERROR } from '../protocol/cni/cni-error.ts';
 import { resultAddresses } from '../protocol/cni/cni-result.ts';
@@ -49,11 +50,11 @@ async function removeUnknown(context: AgentContext, request: DelRequest): Promis
   const hostLink = hostLinkOf(context, request);
   const ledger = store.ledger();
   if (hostLink === undefined || request.prevResult === undefined || isHeldLink(ledger, hostLink)) return done;
-  const granted = new Set(shared.accepted?.spec.enis.flatMap((eni) => eni.addresses));
+  const enis = shared.accepted?.spec.enis ?? [];
   const addresses = resultAddresses(request.prevResult)
     .map((text) => parseIp(text))
     .flatMap((parsed) => (parsed.ok ? [parsed.value] : []))
-    .filter((ip) => granted.has(ip) && !ledger.holders.has(ip));
+    .filter((ip) => enis.some((eni) => isOfEni(eni, ip)) && !ledger.holders.has(ip));
   if (addresses.length === 0) return done;
   log.mark('late-del');
   const outcome = await stack.unwirePod({ hostLink, addresses });

@@ -1,10 +1,12 @@
 // Keeps the host's links, routes, rules and nftables table as the spec wants them, whoever else changes them.
 
 import type { Ip } from '../domain/address/ip.ts';
-import { desiredHost } from '../domain/datapath/desired-host.ts';
+import { desiredHost, type DesiredHost, type DesiredHostInput } from '../domain/datapath/desired-host.ts';
 import { imdsAllowed } from '../domain/datapath/imds-permission.ts';
 import type { EniId } from '../domain/ids.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { holdableAddresses } from '../domain/ipam/pod-addresses.ts';
+import { sameData } from '../domain/same-data.ts';
 import type { StackOutcome } from '../ports/network-stack.ts';
 import type { AgentContext } from './agent-context.ts';
 import { describeStackOutcome } from './describe-stack-outcome.ts';
@@ -29,13 +31,14 @@ export interface HostKeeper extends Worker {
 export function createHostKeeper(context: AgentContext, onRouted: () => void): HostKeeper {
   const { clock, log, stack } = context;
   let lookedAt = Number.NEGATIVE_INFINITY;
+  const desired = createDesiredHost();
   const worker = createWorker({
     clock,
     log,
     label: 'host datapath',
     run: () => {
       lookedAt = clock.now();
-      return keepHost(context, onRouted);
+      return keepHost(context, desired, onRouted);
     },
   });
   const subscription = stack.onChange(() => {
@@ -55,14 +58,28 @@ export function createHostKeeper(context: AgentContext, onRouted: () => void): H
   };
 }
 
-async function keepHost(context: AgentContext, onRouted: () => void): Promise<number | undefined> {
+/** The desired host as a function that remembers its last answer: most looks find everything as it was. */
+function createDesiredHost(): (input: DesiredHostInput) => DesiredHost {
+  let last: { readonly input: DesiredHostInput; readonly answer: DesiredHost } | undefined;
+  return (input) => {
+    const isSame = last?.input.spec === input.spec && sameData(last.input, input);
+    last = isSame && last !== undefined ? last : { input, answer: desiredHost(input) };
+    return last.answer;
+  };
+}
+
+async function keepHost(
+  context: AgentContext,
+  desired: (input: DesiredHostInput) => DesiredHost,
+  onRouted: () => void,
+): Promise<number | undefined> {
   const { shared, stack, log } = context;
   if (shared.accepted === undefined) return undefined;
   const { spec, generation } = shared.accepted;
   const links = await stack.listLinks();
   if (links.kind !== 'ok') return fail(context, 'the links cannot be listed', links);
   const allowed = imdsWanted(context);
-  const { host, pending } = desiredHost({ spec, links: links.value, imdsAllowed: allowed });
+  const { host, pending } = desired({ spec, links: links.value, imdsAllowed: allowed });
   shared.imdsOpen = new Set([...shared.imdsOpen, ...allowed]);
   const applied = await stack.applyHost(host);
   if (applied.kind !== 'ok') return fail(context, "the node's routes and rules cannot be written", applied);
@@ -87,7 +104,7 @@ const imdsWanted = ({ store, shared }: AgentContext): readonly Ip[] =>
 
 function routedAddresses(spec: NodeNetworkSpec, pending: ReadonlySet<EniId>): ReadonlyMap<Ip, EniId> {
   const present = spec.enis.filter((eni) => !pending.has(eni.eniId));
-  return new Map(present.flatMap((eni) => eni.addresses.map((ip) => [ip, eni.eniId] as const)));
+  return new Map(present.flatMap((eni) => holdableAddresses(eni).map((ip) => [ip, eni.eniId] as const)));
 }
 
 /** What was routed before the failure is still offered: the kernel keeps it. */

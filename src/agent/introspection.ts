@@ -7,6 +7,7 @@ import { eniOrdinal, eniTable } from '../domain/datapath/eni-ordinal.ts';
 import { MARK_MASK } from '../domain/datapath/host-datapath.ts';
 import type { Allocation } from '../domain/ipam/ledger.ts';
 import type { SpecEni } from '../domain/ipam/node-network.ts';
+import { holdableAddresses } from '../domain/ipam/pod-addresses.ts';
 import { formatTimestamp } from '../protocol/crd/timestamp.ts';
 import type { AgentSnapshot } from './agent-snapshot.ts';
 
@@ -63,6 +64,8 @@ interface AddressUse {
 }
 
 function eniView(eni: SpecEni, use: AddressUse): Json {
+  // IPv6 addresses that follow from IPv4 ones are in use with them.
+  const inUse = holdableAddresses(eni).filter((ip) => use.held.has(ip) || use.cooling.has(ip));
   const blocks = [...eni.prefixes, ...eni.addresses.map(hostCidr)].filter(
     // An address of a prefix is shown in its prefix.
     (block) => eni.prefixes.includes(block) || !eni.prefixes.some((prefix) => holds(prefix, block)),
@@ -71,7 +74,7 @@ function eniView(eni: SpecEni, use: AddressUse): Json {
     Object.fromEntries(
       blocks
         .filter((block) => familyOf(block) === family)
-        .map((block) => [block, blockView(block, eni, use)]),
+        .map((block) => [block, blockView(block, { eni, inUse, use })]),
     );
   return {
     ID: eni.eniId,
@@ -94,14 +97,18 @@ function eniView(eni: SpecEni, use: AddressUse): Json {
 
 const holds = (prefix: Cidr, block: Cidr): boolean => cidrContains(prefix, firstAddress(block));
 
-function blockView(block: Cidr, eni: SpecEni, { held, cooling }: AddressUse): Json {
-  const inUse = eni.addresses
-    .filter((ip) => cidrContains(block, ip) && (held.has(ip) || cooling.has(ip)))
-    .sort(compareIps);
+interface BlockUse {
+  readonly eni: SpecEni;
+  readonly inUse: readonly Ip[];
+  readonly use: AddressUse;
+}
+
+function blockView(block: Cidr, { eni, inUse, use: { held, cooling } }: BlockUse): Json {
+  const inBlock = inUse.filter((ip) => cidrContains(block, ip)).sort(compareIps);
   return {
     Cidr: { IP: firstAddress(block), Mask: maskOf(block) },
     IPAddresses: Object.fromEntries(
-      inUse.map((ip) => [ip, addressView(ip, { pod: held.get(ip), releasedAt: cooling.get(ip) })]),
+      inBlock.map((ip) => [ip, addressView(ip, { pod: held.get(ip), releasedAt: cooling.get(ip) })]),
     ),
     IsPrefix: eni.prefixes.includes(block),
     AddressFamily: '',

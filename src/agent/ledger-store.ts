@@ -1,7 +1,7 @@
 // The ledger and its journal: nothing else writes either.
 
 import type { Ip } from '../domain/address/ip.ts';
-import { applyRecord, compact, ledgerFrom } from '../domain/ipam/apply-record.ts';
+import { applyRecords, compact, ledgerFrom } from '../domain/ipam/apply-record.ts';
 import { type Allocation, emptyLedger, type JournalRecord, type Ledger } from '../domain/ipam/ledger.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -83,8 +83,9 @@ export function createLedgerStore(deps: LedgerStoreDeps): LedgerStore {
     failure: undefined,
   };
   const apply = (records: readonly JournalRecord[]): void => {
-    for (const record of records) state.ledger = applyRecord(state.ledger, record);
-    if (records.length > 0) deps.onChange();
+    if (records.length === 0) return;
+    state.ledger = applyRecords(state.ledger, records);
+    deps.onChange();
   };
   const commit = (request: Pick<Pending, 'records' | 'applied' | 'undo'>): Promise<CommitResult> =>
     new Promise((done, broke) => {

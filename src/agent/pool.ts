@@ -1,14 +1,15 @@
 // Hands out addresses, and lets ADD wait a while for one.
 
-import type { Ip } from '../domain/address/ip.ts';
 import {
   type AllocationChoice,
-  type AllocationFailure,
-  allocate,
+  type AllocationRequest,
+  chooseAddress,
+  countFailure,
   describeFailure,
 } from '../domain/ipam/allocate.ts';
 import { type SandboxKey, sandboxId } from '../domain/ipam/ledger.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import { isOfEni } from '../domain/ipam/pod-addresses.ts';
 import { allowanceOf, enisFor, type PodAtAdd } from '../domain/ipam/pod-allowance.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import { type AcceptedSpec, type AgentContext, notServing, type SharedState } from './agent-context.ts';
@@ -60,7 +61,7 @@ export function createPool(context: AgentContext): Pool {
   };
 
   async function take<T>({ sandbox, pod, waitMs, hold }: TakeRequest<T>): Promise<Result<T, string>> {
-    const attemptNow = (): Result<T, string> => {
+    const attemptNow = (): Result<T, Why> => {
       const choice = choose(context, sandbox, pod);
       return choice.ok ? ok(hold(choice.value)) : choice;
     };
@@ -68,7 +69,7 @@ export function createPool(context: AgentContext): Pool {
     if (attempt.ok) return attempt;
     if (waitMs <= 0) {
       noAddressCount += 1;
-      return attempt;
+      return err(attempt.error());
     }
     context.log.mark('add-waits');
     const waiter: Waiter = { sandbox, over: undefined, wake: () => {} };
@@ -85,7 +86,7 @@ export function createPool(context: AgentContext): Pool {
     waiters.delete(waiter);
     if (attempt.ok) return attempt;
     noAddressCount += 1;
-    if (waiter.over !== 'GivenUp') return attempt;
+    if (waiter.over !== 'GivenUp') return err(attempt.error());
     return err('the runtime has given the pod up meanwhile (DEL)');
   }
 
@@ -103,24 +104,31 @@ export function createPool(context: AgentContext): Pool {
   };
 }
 
-function choose(context: AgentContext, sandbox: SandboxKey, pod: PodAtAdd): Result<PoolChoice, string> {
+/** Tells people why there is no address, by what holds in this turn. A text is worth its price only at the end of a wait. */
+type Why = () => string;
+
+function choose(context: AgentContext, sandbox: SandboxKey, pod: PodAtAdd): Result<PoolChoice, Why> {
   const { shared, store, nodeName } = context;
   const why = notServing(context);
-  if (why !== undefined || shared.accepted === undefined) return err(why ?? 'no spec');
+  if (why !== undefined || shared.accepted === undefined) return err(() => why ?? 'no spec');
   const { spec } = shared.accepted;
   const allowance = allowanceOf(spec.choosing, withAnnotations(shared, pod));
   const enis = shared.offered ? enisFor(spec.enis, allowance) : [];
-  const result: Result<AllocationChoice, AllocationFailure> = allocate({
+  const request: AllocationRequest = {
     ledger: store.ledger(),
     enis,
+    families: spec.addressFamilies,
     routed: routedOf(shared.accepted, shared),
     sandbox,
+  };
+  const choice = chooseAddress(request);
+  if (choice !== undefined) return ok({ choice, spec });
+  return err(() => {
+    if (!shared.offered) return `NodeNetwork ${nodeName} is gone, so no address may be handed out`;
+    if (allowance.kind === 'Wait' || allowance.kind === 'Refused') return allowance.because;
+    const because = explainNoAddress(spec, allowance, shared.record?.status.conditions ?? []);
+    return [describeFailure(countFailure(request)), ...because].join('; ');
   });
-  if (result.ok) return ok({ choice: result.value, spec });
-  if (!shared.offered) return err(`NodeNetwork ${nodeName} is gone, so no address may be handed out`);
-  if (allowance.kind === 'Wait' || allowance.kind === 'Refused') return err(allowance.because);
-  const because = explainNoAddress(spec, allowance, shared.record?.status.conditions ?? []);
-  return err([describeFailure(result.error), ...because].join('; '));
 }
 
 /** What the runtime passed goes first; else what the API server has told of the pod with this very uid. */
@@ -135,10 +143,13 @@ function withAnnotations({ pods }: SharedState, pod: PodAtAdd): PodAtAdd {
  * one whose last holder might reach instance metadata waits until the kernel has forgotten that; and one that the
  * object still lists as let go, until it has been told otherwise.
  */
-function routedOf(accepted: AcceptedSpec, shared: SharedState): ReadonlySet<Ip> {
+function routedOf({ spec }: AcceptedSpec, shared: SharedState): AllocationRequest['routed'] {
   const { routed, imdsOpen, toldWithdrawn } = shared;
-  const ready = accepted.spec.enis.flatMap((eni) =>
-    eni.addresses.filter((ip) => routed.get(ip) === eni.eniId && !imdsOpen.has(ip) && !toldWithdrawn.has(ip)),
-  );
-  return new Set(ready);
+  return {
+    has: (ip) => {
+      const eniId = routed.get(ip);
+      if (eniId === undefined || imdsOpen.has(ip) || toldWithdrawn.has(ip)) return false;
+      return spec.enis.some((eni) => eni.eniId === eniId && isOfEni(eni, ip));
+    },
+  };
 }

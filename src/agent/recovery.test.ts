@@ -48,6 +48,27 @@ describe('after a restart', () => {
     assert.equal(addressIn(await world.add('b')), '10.1.0.5/32');
   });
 
+  test('[CNI-2] an ADD that came before the journal was read takes away what its pod had before', async () => {
+    const world = await servingWorld(['10.1.0.4', '10.1.0.5']);
+    await world.add('old', 'a');
+    world.crash();
+    world.host.reboot();
+    await world.start();
+    assert.equal(addressIn(await world.add('new', 'a')), '10.1.0.5/32');
+    assert.deepEqual(held(world), ['10.1.0.5']);
+    await world.wait(1000);
+    assert.deepEqual(podRoutes(world), ['10.1.0.5/32']);
+    assert.deepEqual(world.status()?.cooling, ['10.1.0.4']);
+  });
+
+  test('nor does it get the sandbox of another pod', async () => {
+    const world = await servingWorld(['10.1.0.4', '10.1.0.5']);
+    await world.add('s', 'a');
+    world.crash();
+    await world.start();
+    assert.match(errorIn(await world.add('s', 'b')).text, /is pod shop\/a's/);
+  });
+
   test('a pod whose link is gone keeps its address until the runtime says DEL [RST-1]', async () => {
     const world = await servingWorld(['10.1.0.4']);
     await world.add('a');

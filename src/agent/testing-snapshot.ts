@@ -27,6 +27,7 @@ export const nodeNetwork: NodeNetworkSpec = {
     reason: 'the node has the label',
   },
   mode: 'SecondaryIP',
+  addressFamilies: ['IPv4'],
   intents: [],
   enis: [
     { ...specEni({ deviceIndex: 0, primary: true }), eniConfig: '', subnetCidr: cidr('10.0.0.0/24') },

@@ -35,6 +35,8 @@ export interface Publication {
   readonly cooldownMs?: number;
   readonly selection?: NodeNetworkSpec['selection'];
   readonly choosing?: Choosing;
+  /** IPv4 unless given. */
+  readonly addressFamilies?: NodeNetworkSpec['addressFamilies'];
 }
 
 export interface World {
@@ -79,7 +81,13 @@ export interface World {
 const drain = (): Promise<void> => setImmediate();
 
 /** The primary ENI, and those given; a link for each of them is in the kernel unless the test unplugs it. */
-const specOf = ({ enis, cooldownMs = COOLDOWN_MS, selection, choosing }: Publication): NodeNetworkSpec => ({
+const specOf = ({
+  enis,
+  cooldownMs = COOLDOWN_MS,
+  selection,
+  choosing,
+  addressFamilies = ['IPv4'],
+}: Publication): NodeNetworkSpec => ({
   instance: {
     instanceId: 'i-00000001' as InstanceId,
     instanceType: 'm5.large',
@@ -99,6 +107,7 @@ const specOf = ({ enis, cooldownMs = COOLDOWN_MS, selection, choosing }: Publica
     reason: 'the node has the label',
   },
   mode: 'SecondaryIP',
+  addressFamilies,
   intents: [],
   enis: [
     {

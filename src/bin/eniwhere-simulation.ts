@@ -2,8 +2,8 @@
 
 import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { createMacrotaskTurns } from '../adapters/system/macrotask-turns.ts';
 import type { SimulationMachine } from '../cli/context.ts';
 import { type RunPlan, type SimulationResult, simulate } from '../lab/scenario/simulation/simulate.ts';
 
@@ -15,7 +15,7 @@ export const simulationMachine: SimulationMachine = {
   nowMs: () => performance.now(),
   coreCount: availableParallelism(),
   runOne: (plan, onLog) =>
-    simulate({ ...plan, drain: () => setImmediate(), ...(onLog === undefined ? {} : { onLog }) }),
+    simulate({ ...plan, drain: createMacrotaskTurns(), ...(onLog === undefined ? {} : { onLog }) }),
   runMany: async (plans, { workerCount, onResult }) => {
     const waiting = plans.toReversed();
     const count = Math.min(workerCount, plans.length);

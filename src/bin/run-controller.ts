@@ -27,7 +27,7 @@ export interface RunControllerOptions {
 
 /** Bound to this name in the controller's Role. */
 const LEASE_NAME = 'eniwhere-controller';
-const FIELD_MANAGER = 'eniwhere-controller';
+const FIELD_MANAGER = 'eniwhere-controller' as const;
 const IDENTITY_DIGITS = 8;
 
 /** Runs until interrupted: then ends the calls under way and gives the lease up. Pods keep their network. */

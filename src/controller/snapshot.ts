@@ -140,6 +140,7 @@ function planSettings(settings: ControllerSettings, vpc: Ec2Vpc, overrides: Clas
     },
     cooldownMs: settings.cooldownMs,
     mode: 'SecondaryIP',
+    addressFamilies: ['IPv4'],
     targets: { ...(overrides.targets ?? settings.targets), ...(maxEni === undefined ? {} : { maxEni }) },
     onEniConfigChange: overrides.onEniConfigChange ?? settings.onEniConfigChange,
     excessHoldMs: settings.excessHoldMs,

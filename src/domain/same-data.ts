@@ -4,18 +4,20 @@
 export function sameData(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);
-  if (Array.isArray(b)) return false;
-  const left = a as Readonly<Record<string, unknown>>;
-  const right = b as Readonly<Record<string, unknown>>;
-  // Asked for every node of a cluster all the time, so it makes no lists of keys.
-  for (const key in left) if (!sameData(left[key], right[key])) return false;
-  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false;
+  if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && sameLists(a, b);
+  return sameRecords(a as Plain, b as Plain);
+}
+
+type Plain = Readonly<Record<string, unknown>>;
+
+function sameLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index += 1) if (!sameData(a[index], b[index])) return false;
   return true;
 }
 
-function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let n = 0; n < a.length; n += 1) if (!sameData(a[n], b[n])) return false;
+function sameRecords(a: Plain, b: Plain): boolean {
+  for (const key of Object.keys(a)) if (!sameData(a[key], b[key])) return false;
+  for (const key of Object.keys(b)) if (b[key] !== undefined && a[key] === undefined) return false;
   return true;
 }

@@ -11,7 +11,7 @@ import type {
   VpcId,
 } from '../domain/ids.ts';
 import type { Ip } from '../domain/address/ip.ts';
-import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import type { Condition, NodeNetworkSpec } from '../domain/ipam/node-network.ts';
 import type { Clock } from './clock.ts';
 import type {
   ClusterFailure,
@@ -24,12 +24,15 @@ import type {
   NodeNetworkRecord,
   NodeRecord,
   NodeTaint,
+  StatusWriter,
   WatchEvent,
   WatchScope,
 } from './cluster.ts';
 
 export interface ClusterContractWorld {
   readonly cluster: ControllerCluster;
+  /** As an agent writes its part of a status. */
+  readonly agent: StatusWriter;
   readonly clock: Clock;
   /** Runs work to its end; a simulated world moves its time meanwhile. */
   run<T>(work: () => Promise<T>): Promise<T>;
@@ -86,6 +89,7 @@ export const group = 'sg-0123456789abcdef0' as SecurityGroupId;
 
 export const spec = (cooldownMs: number): NodeNetworkSpec => ({
   mode: 'SecondaryIP',
+  addressFamilies: ['IPv4'],
   instance: {
     instanceId: 'i-0123456789abcdef0' as InstanceId,
     instanceType: 'm5.large',
@@ -119,6 +123,24 @@ export const spec = (cooldownMs: number): NodeNetworkSpec => ({
   settings: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
   cooldownMs,
 });
+
+/** A condition of the controller's. */
+export const selected = (status: Condition['status']): Condition => ({
+  type: 'EniConfigSelected',
+  status,
+  reason: 'Selected',
+  message: 'the ENIConfig of the zone',
+  lastTransitionAt: 1_000,
+});
+
+/** The agent's own. */
+export const agentReady: Condition = {
+  type: 'AgentReady',
+  status: 'True',
+  reason: 'Serving',
+  message: 'pods get addresses',
+  lastTransitionAt: 2_000,
+};
 
 export async function createNodeNetwork(
   world: ClusterContractWorld,

@@ -2,17 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { NodeName } from '../domain/ids.ts';
+import type { NodeName, PodKey } from '../domain/ids.ts';
 import type { Ip } from '../domain/address/ip.ts';
-import { emptyStatus } from '../domain/ipam/node-network.ts';
+import { emptyStatus, type NodeNetworkStatus } from '../domain/ipam/node-network.ts';
 import { classRules, nodeRules, ownEniConfigRules } from './cluster-objects.contract.ts';
 import {
+  agentReady,
   type ClusterContractWorld,
   createNodeNetwork,
   eventually,
   failsWith,
   NODE,
   type Rule,
+  selected,
   spec,
   SUBNET,
   told,
@@ -79,14 +81,33 @@ function writingRules(rule: Rule): void {
     assert.equal(updated.uid, record.uid);
   });
 
-  rule('an update that changes nothing makes no new version', async (world) => {
+  rule('an update that changes nothing, after one that did, makes no new version', async (world) => {
     const record = await createNodeNetwork(world);
-    const same = value(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(1) }));
-    assert.equal(same.resourceVersion, record.resourceVersion);
-    assert.equal(same.generation, 1);
+    const updated = value(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }));
+    const same = value(await world.cluster.updateNodeNetworkSpec({ ...updated, spec: spec(2) }));
+    assert.equal(same.resourceVersion, updated.resourceVersion);
+    assert.equal(same.generation, 2);
   });
 
-  rule('an update of an old version conflicts and changes nothing', async (world) => {
+  rule('a selection of another kind leaves nothing of the one before', async (world) => {
+    const record = await createNodeNetwork(world);
+    const selection = {
+      kind: 'None',
+      source: 'Nothing',
+      problem: 'NoEniConfig',
+      reason: 'nothing names one',
+      message: 'no ENIConfig',
+      fix: 'make one',
+    } as const;
+    const updated = value(
+      await world.cluster.updateNodeNetworkSpec({ ...record, spec: { ...spec(1), selection } }),
+    );
+    assert.deepEqual(updated.spec.selection, selection);
+    const back = value(await world.cluster.updateNodeNetworkSpec({ ...updated, spec: spec(1) }));
+    assert.deepEqual(back.spec, spec(1));
+  });
+
+  rule('[K8S-4] an update of an old version conflicts and changes nothing', async (world) => {
     const record = await createNodeNetwork(world);
     const newest = value(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }));
     failsWith(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(3) }), 'conflict');
@@ -95,13 +116,25 @@ function writingRules(rule: Rule): void {
     assert.deepEqual(value(await world.cluster.get('NodeNetwork', NODE)), newest);
   });
 
-  rule('what is deleted is gone, for every later write', async (world) => {
+  rule('[K8S-4] what is deleted is gone, for every later write', async (world) => {
     const record = await createNodeNetwork(world);
     value(await world.cluster.deleteNodeNetwork(record));
     assert.equal(value(await world.cluster.get('NodeNetwork', NODE)), undefined);
     failsWith(await world.cluster.deleteNodeNetwork(record), 'not-found');
     failsWith(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }), 'not-found');
     failsWith(await world.cluster.updateNodeNetworkStatus(record), 'not-found');
+    failsWith(await world.agent.updateNodeNetworkStatus(record), 'not-found');
+    assert.equal(value(await world.cluster.get('NodeNetwork', NODE)), undefined);
+  });
+
+  rule('[K8S-4] what was decided on an object is not written to another of its name', async (world) => {
+    const record = await createNodeNetwork(world);
+    value(await world.cluster.deleteNodeNetwork(record));
+    const again = await createNodeNetwork(world);
+    assert.notEqual(again.uid, record.uid);
+    failsWith(await world.cluster.updateNodeNetworkSpec({ ...record, spec: spec(2) }), 'conflict');
+    failsWith(await world.agent.updateNodeNetworkStatus(record), 'conflict');
+    assert.deepEqual(value(await world.cluster.get('NodeNetwork', NODE)), again);
   });
 
   rule('a NodeNetwork goes with its Node', async (world) => {
@@ -134,7 +167,7 @@ function statusRules(rule: Rule): void {
   rule('a status write changes the status alone, and makes no new generation', async (world) => {
     const record = await createNodeNetwork(world);
     const status = { ...emptyStatus, observedGeneration: 1, withdrawn: ['10.0.0.9' as Ip] };
-    const written = value(await world.cluster.updateNodeNetworkStatus({ ...record, spec: spec(99), status }));
+    const written = value(await world.agent.updateNodeNetworkStatus({ ...record, spec: spec(99), status }));
     assert.deepEqual(written.status, status);
     assert.deepEqual(written.spec, spec(1));
     assert.equal(written.generation, 1);
@@ -144,12 +177,42 @@ function statusRules(rule: Rule): void {
   rule('a spec write leaves the status alone', async (world) => {
     const record = await createNodeNetwork(world);
     const status = { ...emptyStatus, observedGeneration: 1 };
-    const answered = value(await world.cluster.updateNodeNetworkStatus({ ...record, status }));
+    const answered = value(await world.agent.updateNodeNetworkStatus({ ...record, status }));
     const updated = value(
       await world.cluster.updateNodeNetworkSpec({ ...answered, spec: spec(2), status: emptyStatus }),
     );
     assert.deepEqual(updated.status, status);
     assert.equal(updated.generation, 2);
+  });
+
+  rule('[K8S-4] controller and agent write one status, each its own part, in either order', async (world) => {
+    const record = await createNodeNetwork(world);
+    const chosen = { ...emptyStatus, conditions: [selected('True')] };
+    const first = value(await world.cluster.updateNodeNetworkStatus({ ...record, status: chosen }));
+    assert.deepEqual(first.status, chosen);
+    const used = [{ ip: '10.0.0.9' as Ip, pod: 'default/web' as PodKey }];
+    const serving = { ...emptyStatus, used, conditions: [selected('True'), agentReady] };
+    const second = value(await world.agent.updateNodeNetworkStatus({ ...first, status: serving }));
+    assert.deepEqual(second.status, serving);
+    const changed = { ...serving, conditions: [agentReady, selected('False')] };
+    const third = value(await world.cluster.updateNodeNetworkStatus({ ...second, status: changed }));
+    assert.deepEqual(byType(third.status), byType(changed));
+    failsWith(await world.agent.updateNodeNetworkStatus({ ...second, status: serving }), 'conflict');
+    const idle = { ...emptyStatus, conditions: changed.conditions };
+    const last = value(await world.agent.updateNodeNetworkStatus({ ...third, status: idle }));
+    assert.deepEqual(byType(last.status), byType(idle));
+    assert.equal(last.generation, 1);
+  });
+
+  rule('a status says no more than its last write', async (world) => {
+    const record = await world.applyEniConfig('zone-a', SUBNET);
+    const status = { ready: true, message: 'ready', zone: 'a', cidr: '10.0.0.0/24', freeAddressCount: 7 };
+    value(await world.cluster.updateEniConfigStatus(record, status));
+    const read = value(await world.cluster.get('EniConfig', 'zone-a'));
+    assert.ok(read);
+    const gone = { ready: false, message: 'there is no such subnet' };
+    value(await world.cluster.updateEniConfigStatus(read, gone));
+    assert.deepEqual(value(await world.cluster.get('EniConfig', 'zone-a'))?.status, gone);
   });
 
   rule('an ENIConfig has a status of its own, under the same rules', async (world) => {
@@ -164,6 +227,12 @@ function statusRules(rule: Rule): void {
     failsWith(await world.cluster.updateEniConfigStatus(record, { ...status, ready: false }), 'conflict');
   });
 }
+
+/** Order says nothing among conditions. */
+const byType = ({ conditions, ...rest }: NodeNetworkStatus): unknown => ({
+  ...rest,
+  conditions: new Map(conditions.map((one) => [one.type, one])),
+});
 
 function watchingRules(rule: Rule): void {
   rule('a watch begins with all there is, and goes on with what changes, in order', async (world) => {

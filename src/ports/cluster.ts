@@ -176,7 +176,10 @@ export interface ClusterWriter {
   ): Promise<ClusterOutcome<NodeRecord>>;
 }
 
-/** The status subresource: the agent's right, and the controller's for its own condition types. */
+/**
+ * The status subresource. Of the record's status each writes its own part: the controller its condition types, the agent
+ * all else. The other's part stays, and must be in the record as it was read.
+ */
 export interface StatusWriter {
   updateNodeNetworkStatus(record: NodeNetworkRecord): Promise<ClusterOutcome<NodeNetworkRecord>>;
 }

@@ -12,7 +12,7 @@ export interface Ec2ContractWorld {
   /** Runs work to its end; a simulated world moves its time meanwhile. */
   run<T>(work: () => Promise<T>): Promise<T>;
   readonly vpcId: VpcId;
-  /** With room, in the instance's zone. */
+  /** With room, in the instance's zone. It alone has an IPv6 block. */
   readonly subnetId: SubnetId;
   readonly otherZoneSubnetId: SubnetId;
   /** A /28 with nothing in it: 11 addresses. It alone carries the tags `purpose=pods` and `team=a*`. */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { prefixRules } from './ec2-prefixes.contract.ts';
 import { readingRules } from './ec2-reading.contract.ts';
 import type { Ip } from '../domain/address/ip.ts';
 import type { SecurityGroupId } from '../domain/ids.ts';
@@ -35,6 +36,7 @@ export function ec2Contract(name: string, createWorld: () => Promise<Ec2Contract
   describe(`${name}: creating ENIs`, () => creatingRules(rule));
   describe(`${name}: attaching and detaching`, () => attachingRules(rule));
   describe(`${name}: addresses`, () => addressRules(rule));
+  describe(`${name}: prefixes`, () => prefixRules(rule));
   describe(`${name}: reading`, () => readingRules(rule));
 }
 

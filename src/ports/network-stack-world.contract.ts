@@ -101,8 +101,8 @@ const NFT_TABLE_TEXT = `table inet eniwhere {
 /** A primary and a secondary ENI. */
 export const desiredHost = (macs: { readonly primary: string; readonly eni: string }): HostDatapath => ({
   eniLinks: [
-    { link: PRIMARY_LINK, mac: macs.primary, mtu: 9001, primary: true, address: '10.0.0.10' as Ip },
-    { link: ENI_LINK, mac: macs.eni, mtu: 9001, primary: false, address: ENI_ADDRESS },
+    { link: PRIMARY_LINK, mac: macs.primary, mtu: 9001, primary: true, addresses: ['10.0.0.10' as Ip] },
+    { link: ENI_LINK, mac: macs.eni, mtu: 9001, primary: false, addresses: [ENI_ADDRESS] },
   ],
   routes: [
     {

@@ -11,6 +11,12 @@ export const randomInt = (random: Random, n: number): number => random.uint32() 
 /** `length` lower-case hex digits. */
 export function randomHex(random: Random, length: number): string {
   let text = '';
-  while (text.length < length) text += random.uint32().toString(16).padStart(8, '0');
-  return text.slice(0, length);
+  while (text.length < length) {
+    const word = random.uint32();
+    for (const shift of [24, 16, 8, 0]) text += HEX[(word >>> shift) & 0xff];
+  }
+  return text.length === length ? text : text.slice(0, length);
 }
+
+/** The two digits of each byte. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));

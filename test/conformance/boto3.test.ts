@@ -67,6 +67,39 @@ say({
       });
     }));
 
+  test('an ENI has prefixes of both families', () =>
+    inWorld({}, async (world) => {
+      const told = await say(
+        world,
+        `
+eni = call('create_network_interface', SubnetId=ids['subnet'], Ipv4PrefixCount=1, Ipv6PrefixCount=1)['NetworkInterface']
+id = eni['NetworkInterfaceId']
+more = call('assign_private_ip_addresses', NetworkInterfaceId=id, Ipv4PrefixCount=2)
+more6 = call('assign_ipv6_addresses', NetworkInterfaceId=id, Ipv6PrefixCount=1)
+off = call('unassign_private_ip_addresses', NetworkInterfaceId=id, Ipv4Prefixes=[p['Ipv4Prefix'] for p in eni['Ipv4Prefixes']])
+off6 = call('unassign_ipv6_addresses', NetworkInterfaceId=id, Ipv6Prefixes=[p['Ipv6Prefix'] for p in eni['Ipv6Prefixes']])
+seen = call('describe_network_interfaces', NetworkInterfaceIds=[id])['NetworkInterfaces'][0]
+subnet = call('describe_subnets', SubnetIds=[ids['subnet']])['Subnets'][0]
+say({
+  'made': [len(eni['Ipv4Prefixes']), len(eni['Ipv6Prefixes'])],
+  'stays': seen['Ipv4Prefixes'] == more['AssignedIpv4Prefixes'],
+  'stays6': [p['Ipv6Prefix'] for p in seen['Ipv6Prefixes']] == more6['AssignedIpv6Prefixes'],
+  'off6': off6['UnassignedIpv6Prefixes'] == [p['Ipv6Prefix'] for p in eni['Ipv6Prefixes']],
+  'subnet': [a['Ipv6CidrBlock'] for a in subnet['Ipv6CidrBlockAssociationSet']],
+  'both': call('create_network_interface', SubnetId=ids['subnet'], Ipv4PrefixCount=1, SecondaryPrivateIpAddressCount=1),
+})
+`,
+      );
+      assert.deepEqual(told, {
+        made: [1, 1],
+        stays: true,
+        stays6: true,
+        off6: true,
+        subnet: ['2600:1f14:0:ab01::/64'],
+        both: ['InvalidParameterCombination', 400],
+      });
+    }));
+
   test('describes without ids or filters show all that exists', () =>
     inWorld({}, async (world) => {
       const told = await say(

@@ -1,5 +1,6 @@
 // Sequences of calls that every EC2 is asked for, and what each step is told to have answered.
 
+import { familyOf } from '../../src/domain/address/ip.ts';
 import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId } from '../../src/domain/ids.ts';
 import type { CreateEniRequest, Ec2Eni, Ec2Outcome } from '../../src/ports/ec2.ts';
 import type { Account } from './moto-account.ts';
@@ -293,7 +294,10 @@ const reading: Sequence = {
     );
     answers.set(
       'the VPC',
-      told(await ec2.describeVpcs([vpcId]), (found) => found.map((vpc) => vpc.cidrs)),
+      told(await ec2.describeVpcs([vpcId]), (found) =>
+        // Of IPv6 blocks nobody chooses the address: AWS does, and moto.
+        found.map(({ cidrs }) => cidrs.filter((cidr) => familyOf(cidr) === 4)),
+      ),
     );
     const subnets = await ec2.describeSubnets([subnetId]);
     answers.set(

@@ -55,7 +55,7 @@ test('without an ENI of the cluster, what needs one is unknown, and says why', a
   const world = await createWireWorld();
   await world.run(async () => {
     const unknown = (await check(world)).filter((one) => one.verdict === 'Unknown');
-    assert.equal(unknown.length, 6);
+    assert.equal(unknown.length, 8);
     for (const { message } of unknown) assert.match(message, /no ENI with this cluster's tag/);
   });
 });

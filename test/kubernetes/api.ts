@@ -28,7 +28,11 @@ export const connectionTo = (plane: ControlPlane, token: string): KubernetesConn
   };
 };
 
-/** As `admin`. Patches are merge patches. */
+/** A list is a JSON patch, anything else a merge patch. */
+const patchType = (body: unknown): string =>
+  Array.isArray(body) ? 'application/json-patch+json' : 'application/merge-patch+json';
+
+/** As `admin`. */
 export function apiOf(plane: ControlPlane): Api {
   const transport = createTransport({
     connection: connectionTo(plane, plane.tokenOf('admin')),
@@ -44,7 +48,7 @@ export function apiOf(plane: ControlPlane): Api {
       path,
       body,
       timeoutMs: TIMEOUT_MS,
-      ...(method === 'PATCH' ? { contentType: 'application/merge-patch+json' } : {}),
+      ...(method === 'PATCH' ? { contentType: patchType(body) } : {}),
     });
     assert.ok(answer.kind === 'Answered', JSON.stringify(answer));
     if (allowed.includes(answer.status)) return undefined;

@@ -5,6 +5,7 @@ import { after, before } from 'node:test';
 import {
   createKubernetesCluster,
   type KubernetesCluster,
+  type KubernetesClusterOptions,
 } from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { createLog } from '../../src/adapters/system/log.ts';
@@ -31,6 +32,7 @@ const EMPTY_MS = 30_000;
 let plane: ControlPlane;
 let api: Api;
 let client: KubernetesCluster;
+let agent: KubernetesCluster;
 
 before(async () => {
   // The controllers for nodes would write to the nodes that the tests watch.
@@ -39,21 +41,27 @@ before(async () => {
   await plane.kubectl('apply', '--server-side', '-f', 'deploy/crds', '-f', 'deploy/manifests');
   await plane.kubectl('wait', '--for=condition=Established', '-f', 'deploy/crds');
   await waitForCollector();
-  client = createKubernetesCluster({
-    connection: connectionTo(plane, await plane.kubectl(...CREATE_TOKEN)),
-    clock: systemClock,
-    random: systemRandom,
-    log: createLog({ level: 'warn', fd: 2 }),
-    fieldManager: 'eniwhere-controller',
-    reportingInstance: 'test',
-    version: '0.0.0',
-  });
+  client = clientOf('eniwhere-controller', await plane.kubectl(...CREATE_TOKEN));
+  // No agent's token may write the status of any node it likes.
+  agent = clientOf('eniwhere-agent', plane.tokenOf('admin'));
 });
 after(async () => {
   client?.close();
+  agent?.close();
   api?.close();
   await plane?.close();
 });
+
+const clientOf = (fieldManager: KubernetesClusterOptions['fieldManager'], token: string): KubernetesCluster =>
+  createKubernetesCluster({
+    connection: connectionTo(plane, token),
+    clock: systemClock,
+    random: systemRandom,
+    log: createLog({ level: 'warn', fd: 2 }),
+    fieldManager,
+    reportingInstance: 'test',
+    version: '0.0.0',
+  });
 
 /** The garbage collector learns of new kinds every half minute, and then goes on at once. */
 async function waitForCollector(): Promise<void> {
@@ -101,6 +109,7 @@ clusterContract('kubernetes adapter on a real API server', async (): Promise<Clu
   await emptyCluster();
   return {
     cluster: client.cluster,
+    agent: agent.cluster,
     clock: systemClock,
     run: (work) => work(),
     applyNode: async (name, label) => {

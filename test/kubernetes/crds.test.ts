@@ -6,9 +6,11 @@ import { after, before, suite, test } from 'node:test';
 import {
   createKubernetesCluster,
   type KubernetesCluster,
+  type KubernetesClusterOptions,
 } from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { systemRandom } from '../../src/adapters/system/random.ts';
+import type { SecurityGroupId, SubnetId } from '../../src/domain/ids.ts';
 import type { NodeNetworkSpec } from '../../src/domain/ipam/node-network.ts';
 import { emptyStatus } from '../../src/domain/ipam/node-network.ts';
 import type { Log } from '../../src/ports/log.ts';
@@ -24,6 +26,7 @@ const SEEN_MS = 60_000;
 
 let plane: ControlPlane;
 let client: KubernetesCluster;
+let agent: KubernetesCluster;
 const warnings: Readonly<Record<string, unknown>>[] = [];
 
 before(async () => {
@@ -36,18 +39,22 @@ before(async () => {
     error: quiet,
     mark: quiet,
   };
-  client = createKubernetesCluster({
-    connection: connectionTo(plane, plane.tokenOf('admin')),
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    fieldManager: 'eniwhere-controller',
-    reportingInstance: 'test',
-    version: '0.0.0',
-  });
+  const clientOf = (fieldManager: KubernetesClusterOptions['fieldManager']): KubernetesCluster =>
+    createKubernetesCluster({
+      connection: connectionTo(plane, plane.tokenOf('admin')),
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      fieldManager,
+      reportingInstance: 'test',
+      version: '0.0.0',
+    });
+  client = clientOf('eniwhere-controller');
+  agent = clientOf('eniwhere-agent');
 });
 after(async () => {
   client?.close();
+  agent?.close();
   await plane?.close();
 });
 
@@ -95,7 +102,7 @@ async function applyCrds(): Promise<void> {
   await plane.kubectl('wait', '--for=condition=Established', '-f', CRDS);
 }
 
-test('under the AWS CNI’s CRD ENIConfigs are read, and their status cannot be written, which says why; ours over it keeps every object and takes the status', async () => {
+test('under the AWS CNI’s CRD ENIConfigs are read, made and changed, and their status cannot be written, which says why; ours over it keeps every object and takes the status', async () => {
   await plane.apply([awsCrd]);
   await plane.kubectl('wait', '--for=condition=Established', `crd/${ENI_CONFIG_CRD}`);
   await plane.apply(ofUsers.map(([name, more]) => eniConfig(name, more)));
@@ -106,9 +113,17 @@ test('under the AWS CNI’s CRD ENIConfigs are read, and their status cannot be 
   assert.ok(refused.kind === 'failed', JSON.stringify(refused));
   assert.match(refused.failure.message, /no status subresource/);
 
+  const own = { name: 'of-a-class', labels: {}, subnetId: SUBNET as SubnetId };
+  const made = await client.cluster.createEniConfig({ ...own, securityGroupIds: [GROUP as SecurityGroupId] });
+  assert.ok(made.kind === 'ok', JSON.stringify(made));
+  const without = { subnetId: own.subnetId, securityGroupIds: [] };
+  const changed = await client.cluster.updateEniConfigSpec(made.value, without);
+  assert.ok(changed.kind === 'ok', JSON.stringify(changed));
+  assert.deepEqual(changed.value.spec, { kind: 'Parsed', eniConfig: { ...own, securityGroupIds: [] } });
+
   await applyCrds();
   const names = await plane.kubectl('get', 'eniconfigs', '-o', 'name');
-  assert.equal(names.split('\n').length, ofUsers.length);
+  assert.equal(names.split('\n').length, ofUsers.length + 1);
   await eventually('the status is written', SEEN_MS, async () => {
     const read = await client.cluster.get('EniConfig', 'plain');
     if (read.kind !== 'ok' || read.value === undefined) return undefined;
@@ -211,7 +226,7 @@ suite('NodeNetworks', () => {
     assert.ok(read.kind === 'ok' && read.value !== undefined);
     const [used] = spec().enis[1]?.addresses ?? [];
     assert.ok(used);
-    const written = await client.cluster.updateNodeNetworkStatus({
+    const written = await agent.cluster.updateNodeNetworkStatus({
       ...read.value,
       status: {
         ...emptyStatus,

@@ -51,8 +51,8 @@ const podOf = (netnsPath: string, number: number): PodDatapath => ({
 
 const hostOf = (nftTable: string, macs: { readonly eth0: string; readonly eth1: string }): HostDatapath => ({
   eniLinks: [
-    { link: 'eth0', mac: macs.eth0, mtu: 9001, primary: true, address: '10.0.0.10' as Ip },
-    { link: 'eth1', mac: macs.eth1, mtu: 9001, primary: false, address: '10.1.0.4' as Ip },
+    { link: 'eth0', mac: macs.eth0, mtu: 9001, primary: true, addresses: ['10.0.0.10' as Ip] },
+    { link: 'eth1', mac: macs.eth1, mtu: 9001, primary: false, addresses: ['10.1.0.4' as Ip] },
   ],
   routes: [
     {

@@ -18,6 +18,13 @@ const ipv6: EniSketch = {
   subnet: '2001:db8:0:1::/64',
   pods: ['2001:db8:0:1:5::/80', '2001:db8:0:1::9'],
 };
+const dual: EniSketch = {
+  deviceIndex: 3,
+  subnet: '100.64.16.0/20',
+  subnetIpv6: '2001:db8:0:2::/64',
+  pods: ['100.64.16.9', '2001:db8:0:2:7::/80'],
+  group: 'sg-0000000b',
+};
 const full: readonly EniSketch[] = Array.from({ length: 15 }, (_, deviceIndex) => ({
   deviceIndex,
   subnet: `10.${deviceIndex}.0.0/24`,
@@ -35,6 +42,9 @@ const shapes: readonly (readonly [title: string, input: Parameters<typeof desire
     'with pods that may reach instance metadata',
     hostInput([primary, pods, ipv6], { imdsAllowed: [ip('100.64.0.21'), ip('2001:db8:0:1::9')] }),
   ],
+  ['with both families', hostInput([primary, dual])],
+  ['with pods that are kept apart', hostInput([primary, pods, { ...pods, deviceIndex: 4, group: 'sg-2' }])],
+  ['with pods of both families that are kept apart', hostInput([primary, pods, ipv6, dual])],
   ['under external SNAT', hostInput([primary, pods], { settings: { externalSnat: true } })],
   ['with ports chosen by hash', hostInput([primary, pods], { settings: { randomizeSnat: 'hashrandom' } })],
   ['with ports kept', hostInput([primary, pods], { settings: { randomizeSnat: 'none' } })],

@@ -6,6 +6,7 @@ import { suite, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';
 import type { NodeName, PodKey } from '../../src/domain/ids.ts';
 import { INTENT_TAG, OWNER_TAG } from '../../src/domain/ipam/tags.ts';
+import { podAddresses } from '../../src/lab/ec2/pod-addresses.ts';
 import type { Ec2Change } from '../../src/lab/ec2/region.ts';
 import type { Ec2Eni } from '../../src/ports/ec2.ts';
 import {
@@ -116,7 +117,7 @@ function watchForHarm({ ec2, cluster }: Fleet): readonly string[] {
     }
     const isLeaving = change.kind === 'AttachmentChanged' && change.status === 'detaching';
     const taken =
-      change.kind === 'AddressesChanged' ? change.unassigned : isLeaving ? change.eni.addresses : [];
+      change.kind === 'AddressesChanged' ? change.unassigned : isLeaving ? podAddresses(change.eni) : [];
     for (const ip of heldBy(taken)) harm.push(`[ENI-3] ${ip} was taken from under a pod: ${change.kind}`);
   };
   ec2.onChange(look);

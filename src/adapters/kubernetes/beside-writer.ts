@@ -3,21 +3,14 @@
 import type {
   ClusterOutcome,
   ClusterWriter,
-  Kind,
-  KindMap,
   NodeNetworkClassStatus,
   NodeRecord,
 } from '../../ports/cluster.ts';
 import { done } from '../../ports/outcome.ts';
-import type { ApiCall, ApiClient } from './api-client.ts';
+import type { ApiCall } from './api-client.ts';
+import { applyPart, managed, type WriterOptions } from './apply.ts';
 import { asRecord } from './as-record.ts';
 import { resourceOf } from './resources.ts';
-
-/** Who writes, for metadata.managedFields, and through what. */
-export interface BesideWriterOptions {
-  readonly api: ApiClient;
-  readonly fieldManager: string;
-}
 
 const JSON_PATCH = 'application/json-patch+json';
 /** A null takes a field away, where it is there. The resourceVersion in it makes the server refuse a stale change with 409. */
@@ -33,11 +26,11 @@ export type BesideWriter = Pick<
   | 'setExtendedResources'
 >;
 
-export function createBesideWriter(options: BesideWriterOptions): BesideWriter {
+export function createBesideWriter(options: WriterOptions): BesideWriter {
   const { api } = options;
   return {
     updateNodeNetworkClassStatus: async (record, status: NodeNetworkClassStatus) => {
-      const outcome = await merge(options, 'NodeNetworkClass', { record, part: { status } });
+      const outcome = await applyPart(options, 'NodeNetworkClass', { record, part: { status } });
       return outcome.kind === 'ok' ? done(undefined) : outcome;
     },
     createEniConfig: async ({ name, labels, subnetId, securityGroupIds }) => {
@@ -46,14 +39,14 @@ export function createBesideWriter(options: BesideWriterOptions): BesideWriter {
       const outcome = await api.call({
         what: `create ${kindName} "${name}"`,
         method: 'POST',
-        path: `${path}?${managed(options)}`,
+        path: `${path}?${managed(options.fieldManager)}`,
         body: { apiVersion, kind: kindName, metadata: { name, labels }, spec },
       });
       return asRecord('EniConfig', outcome);
     },
     updateEniConfigSpec: async (record, { subnetId, securityGroupIds }) => {
       const part = { spec: { subnet: subnetId, securityGroups: securityGroupIds } };
-      return asRecord('EniConfig', await merge(options, 'EniConfig', { record, part }));
+      return asRecord('EniConfig', await applyPart(options, 'EniConfig', { record, part }));
     },
     deleteEniConfig: async (record) => {
       const outcome = await api.call({
@@ -75,35 +68,24 @@ export function createBesideWriter(options: BesideWriterOptions): BesideWriter {
         ...gone.map((name) => [name, null] as const),
         ...Object.entries(resources).map(([name, count]) => [name, String(count)] as const),
       ]);
-      // kubelet takes allocatable from capacity with its next report; the scheduler should not wait for that.
-      const part = { status: { capacity: quantities, allocatable: quantities } };
-      return asRecord('Node', await merge(options, 'Node', { record, part }));
+      return asRecord('Node', await mergeQuantities(options, record, quantities));
     },
   };
 }
 
-const managed = ({ fieldManager }: BesideWriterOptions): string =>
-  new URLSearchParams({ fieldManager }).toString();
-
-interface Change<K extends Kind> {
-  readonly record: KindMap[K];
-  readonly part: { readonly spec: unknown } | { readonly status: unknown };
-}
-
-/** Changes fields of one part of an object, if the object is still the version that this was decided on. */
-function merge<K extends Kind>(
-  options: BesideWriterOptions,
-  kind: K,
-  { record, part }: Change<K>,
+/** Of an object that is kubelet's: keys that are named change, if it is still the version that this was decided on. */
+function mergeQuantities(
+  { api, fieldManager }: WriterOptions,
+  { name, resourceVersion }: NodeRecord,
+  quantities: Readonly<Record<string, string | null>>,
 ): Promise<ClusterOutcome<unknown>> {
-  const { path, kindName } = resourceOf(kind);
-  const [name, subresource] = 'status' in part ? ['status', '/status'] : ['spec', ''];
-  return options.api.call({
-    what: `update the ${name} of ${kindName} "${record.name}"`,
+  return api.call({
+    what: `update the status of Node "${name}"`,
     method: 'PATCH',
-    path: `${path}/${encodeURIComponent(record.name)}${subresource}?${managed(options)}`,
+    path: `${resourceOf('Node').path}/${encodeURIComponent(name)}/status?${managed(fieldManager)}`,
     contentType: MERGE_PATCH,
-    body: { metadata: { resourceVersion: record.resourceVersion }, ...part },
+    // kubelet takes allocatable from capacity with its next report; the scheduler should not wait for that.
+    body: { metadata: { resourceVersion }, status: { capacity: quantities, allocatable: quantities } },
   });
 }
 
@@ -112,7 +94,7 @@ function merge<K extends Kind>(
  * each is tested for its key before it goes. From the last to the first, so that positions stay true meanwhile.
  */
 function removeTaint(
-  options: BesideWriterOptions,
+  options: WriterOptions,
   { name, resourceVersion, taints }: NodeRecord,
   key: string,
 ): Promise<ClusterOutcome<unknown>> {
@@ -126,7 +108,7 @@ function removeTaint(
   const call: ApiCall = {
     what: `remove taint ${key} from node "${name}"`,
     method: 'PATCH',
-    path: `${resourceOf('Node').path}/${encodeURIComponent(name)}?${managed(options)}`,
+    path: `${resourceOf('Node').path}/${encodeURIComponent(name)}?${managed(options.fieldManager)}`,
     contentType: JSON_PATCH,
     body: [{ op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion }, ...removals],
   };

@@ -5,24 +5,18 @@ import type {
   ClusterFailure,
   ClusterOutcome,
   ClusterWriter,
-  KindMap,
   NodeNetworkRecord,
   StatusWriter,
 } from '../../ports/cluster.ts';
 import { done, failed } from '../../ports/outcome.ts';
 import { eniConfigStatus } from '../../protocol/crd/eni-config-object.ts';
 import { writeNodeNetworkSpec, writeNodeNetworkStatus } from '../../protocol/crd/node-network.ts';
-import type { ApiClient } from './api-client.ts';
+import { applyPart, managed, type Part, type WriterOptions } from './apply.ts';
 import { asRecord } from './as-record.ts';
 import { createBesideWriter } from './beside-writer.ts';
 import { getObject } from './get-object.ts';
 import { resourceOf } from './resources.ts';
-
-export interface WriterOptions {
-  readonly api: ApiClient;
-  /** Who the API server notes as the writer of a field (metadata.managedFields). */
-  readonly fieldManager: string;
-}
+import { takenOver } from './take-over-fields.ts';
 
 const JSON_PATCH = 'application/json-patch+json';
 
@@ -54,9 +48,12 @@ export function createClusterWriter(options: WriterOptions): ClusterWriter & Sta
         return asRecord('NodeNetwork', outcome);
       }),
     updateNodeNetworkSpec: (record) =>
-      written(writeNodeNetworkSpec(record.spec), (wire) => patchNodeNetwork(options, record, { spec: wire })),
+      written(writeNodeNetworkSpec(record.spec), (wire) => applyNodeNetwork(options, record, { spec: wire })),
     updateNodeNetworkStatus: (record) =>
-      written(writeNodeNetworkStatus(record), (wire) => patchNodeNetwork(options, record, { status: wire })),
+      written(
+        writeNodeNetworkStatus(record, fieldManager === 'eniwhere-agent' ? 'agent' : 'controller'),
+        (wire) => applyNodeNetwork(options, record, { status: wire }),
+      ),
     deleteNodeNetwork: async (record) => {
       const outcome = await api.call({
         what: `delete NodeNetwork "${record.name}"`,
@@ -71,7 +68,8 @@ export function createClusterWriter(options: WriterOptions): ClusterWriter & Sta
       return outcome.kind === 'ok' ? done(undefined) : outcome;
     },
     updateEniConfigStatus: async (record, status) => {
-      const outcome = await patch(options, 'EniConfig', record, { status: eniConfigStatus.parse(status) });
+      const part = { status: eniConfigStatus.parse(status) };
+      const outcome = await applyPart(options, 'EniConfig', { record, part });
       if (outcome.kind === 'ok') return done(undefined);
       const isMissing = outcome.kind === 'failed' && outcome.failure.kind === 'not-found';
       return isMissing ? explainMissing(options, record.name, outcome.failure) : outcome;
@@ -79,43 +77,39 @@ export function createClusterWriter(options: WriterOptions): ClusterWriter & Sta
   };
 }
 
-const managed = (fieldManager: string): string => new URLSearchParams({ fieldManager }).toString();
-
-/** Part of an object -> its new content. One part of `status` goes through the subresource. */
-type Parts = { readonly spec: unknown } | { readonly status: unknown };
-
-const patchNodeNetwork = async (
+async function applyNodeNetwork(
   options: WriterOptions,
   record: NodeNetworkRecord,
-  parts: Parts,
-): Promise<ClusterOutcome<NodeNetworkRecord>> =>
-  asRecord('NodeNetwork', await patch(options, 'NodeNetwork', record, parts));
+  part: Part,
+): Promise<ClusterOutcome<NodeNetworkRecord>> {
+  const outcome = await applyPart(options, 'NodeNetwork', { record, part });
+  return asRecord('NodeNetwork', outcome.kind === 'ok' ? await takeOver(options, outcome) : outcome);
+}
 
 /**
- * A JSON patch that sets one part whole and the version that it was decided on: the server refuses it with 409 when the
- * object has a newer one. Unlike an update it leaves all else as it is, what we do not even read; unlike an apply it
- * cannot make the object anew.
+ * The controller does it for the agents, too, who may write through the status subresource alone, where ownership cannot
+ * be changed. A write that finds the object changed meanwhile leaves it to the next one.
  */
-function patch<K extends 'NodeNetwork' | 'EniConfig'>(
+async function takeOver(
   { api, fieldManager }: WriterOptions,
-  kind: K,
-  record: KindMap[K],
-  parts: Parts,
+  applied: ClusterOutcome<unknown> & { readonly kind: 'ok' },
 ): Promise<ClusterOutcome<unknown>> {
-  const { path, kindName } = resourceOf(kind);
-  const [part, content] = 'spec' in parts ? ['spec', parts.spec] : ['status', parts.status];
-  const subresource = part === 'status' ? '/status' : '';
-  return api.call({
-    what: `update the ${part} of ${kindName} "${record.name}"`,
+  if (fieldManager !== 'eniwhere-controller') return applied;
+  const managedFields = takenOver(applied.value, ['eniwhere-controller', 'eniwhere-agent']);
+  const record = asRecord('NodeNetwork', applied);
+  if (managedFields === undefined || record.kind !== 'ok') return applied;
+  const { name, resourceVersion } = record.value;
+  const outcome = await api.call({
+    what: `take over fields of NodeNetwork "${name}"`,
     method: 'PATCH',
-    path: `${path}/${encodeURIComponent(record.name)}${subresource}?${managed(fieldManager)}`,
+    path: `${resourceOf('NodeNetwork').path}/${encodeURIComponent(name)}?${managed(fieldManager)}`,
     contentType: JSON_PATCH,
     body: [
-      { op: 'replace', path: '/metadata/resourceVersion', value: record.resourceVersion },
-      // `add` sets it whether or not it is there.
-      { op: 'add', path: `/${part}`, value: content },
+      { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion },
+      { op: 'replace', path: '/metadata/managedFields', value: managedFields },
     ],
   });
+  return outcome.kind === 'ok' ? outcome : applied;
 }
 
 /** The AWS CNI's own CRD has no status subresource, and the server then says "not found" of an object that is there. */

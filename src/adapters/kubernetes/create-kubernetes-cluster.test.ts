@@ -29,10 +29,11 @@ after(async () => {
 });
 
 clusterContract('kubernetes adapter', async () => {
-  const { api, cluster, clock } = await createWorld((end) => ends.push(end));
+  const { api, cluster, agent, clock } = await createWorld((end) => ends.push(end));
   const { store } = api;
   return {
     cluster,
+    agent,
     clock,
     run: (work) => work(),
     applyNode: async (name: NodeName, label) =>

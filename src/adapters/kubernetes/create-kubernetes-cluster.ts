@@ -6,6 +6,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
 import { podKey } from '../../domain/ids.ts';
 import { type ApiClient, createApiClient } from './api-client.ts';
+import type { FieldManager } from './apply.ts';
 import { createClusterWriter } from './cluster-writer.ts';
 import type { KubernetesConnection } from './connection.ts';
 import { createEventWriter } from './event-writer.ts';
@@ -18,8 +19,8 @@ export interface KubernetesClusterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** `eniwhere-controller` or `eniwhere-agent`: the writer of a field in metadata.managedFields, and of Events. */
-  readonly fieldManager: string;
+  /** The owner of what is written (metadata.managedFields), and the writer of Events. */
+  readonly fieldManager: FieldManager;
   /** Name of the pod or the node, for Events. */
   readonly reportingInstance: string;
   /** Of Eniwhere, for the user agent. */

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { appliedTo, withOwners } from './testing-apply.ts';
 import { patchedBy } from './testing-patch.ts';
 import { createRawStore, type RawChange, type RawObject, type RawStore } from './testing-object-store.ts';
 
@@ -11,6 +12,7 @@ export interface SeenRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly authorization: string;
+  readonly contentType: string;
   readonly body: unknown;
 }
 
@@ -118,6 +120,7 @@ async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
     path: url.pathname,
     query: url.searchParams,
     authorization: incoming.headers.authorization ?? '',
+    contentType: incoming.headers['content-type'] ?? '',
     body: text === '' ? undefined : JSON.parse(text),
   };
 }
@@ -196,16 +199,17 @@ function targetOf(path: string): Target | undefined {
 }
 
 interface Body {
-  readonly metadata?: { readonly name: string };
+  readonly metadata?: { readonly name: string; readonly uid?: string };
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
 function serveObject(
   { store, withoutStatus }: Context,
   { path, key, subresource }: Target,
-  { method, body }: SeenRequest,
+  request: SeenRequest,
   response: ServerResponse,
 ): void {
+  const { method, body } = request;
   const given = body as Body | undefined;
   const name = method === 'POST' ? (given?.metadata?.name ?? '') : key;
   const before = store.get(path, name);
@@ -217,7 +221,16 @@ function serveObject(
         message: `"${name}" already exists`,
         name,
       });
-    } else answer(response, 201, store.put(path, name, { ...(body as RawObject), status: undefined }));
+    } else {
+      const after = { ...(body as RawObject), status: undefined };
+      const made = withOwners(path, { after, writer: { manager: managerOf(request), operation: 'Update' } });
+      answer(response, 201, store.put(path, name, made));
+    }
+    return;
+  }
+  if (before === undefined && subresource === '' && isApply(request) && given?.metadata?.uid !== undefined) {
+    const message = `Operation cannot be fulfilled on "${name}": uid mismatch: the provided object specified uid ${given.metadata.uid}, and no existing object was found`;
+    answerStatus(response, { code: 409, reason: 'Conflict', message, name });
     return;
   }
   if (before === undefined || (subresource === 'status' && withoutStatus.has(path))) {
@@ -234,10 +247,35 @@ function serveObject(
     if (isOther || (wanted.resourceVersion ?? resourceVersion) !== resourceVersion) conflict();
     else answer(response, 200, store.delete(path, name));
   } else {
-    const after = patched(before, body, subresource);
-    if (after.metadata.resourceVersion !== resourceVersion) conflict();
+    const after = written(path, before, { request, subresource });
+    if ('conflictWith' in after) {
+      const message = `Apply failed with a conflict with "${after.conflictWith}"`;
+      answerStatus(response, { code: 409, reason: 'Conflict', message, name });
+    } else if (after.metadata.uid !== uid || after.metadata.resourceVersion !== resourceVersion) conflict();
     else answer(response, 200, store.put(path, name, after));
   }
+}
+
+const isApply = ({ method, contentType }: SeenRequest): boolean =>
+  method === 'PATCH' && contentType.startsWith('application/apply-patch+yaml');
+
+const managerOf = ({ query }: SeenRequest): string => query.get('fieldManager') ?? 'unknown';
+
+/** The object after a patch of either kind, with its owners. */
+function written(
+  path: string,
+  before: RawObject,
+  { request, subresource }: { readonly request: SeenRequest; readonly subresource: string },
+): ReturnType<typeof appliedTo> {
+  const { query, body } = request;
+  const manager = managerOf(request);
+  if (isApply(request)) {
+    const isForced = query.get('force') === 'true';
+    return appliedTo(path, before, { manager, subresource, patch: body as RawObject, isForced });
+  }
+  const after = patched(before, body, subresource);
+  const through = subresource === '' ? {} : { subresource };
+  return withOwners(path, { before, after, writer: { manager, operation: 'Update', ...through } });
 }
 
 /** Through the status subresource the status alone is written, and otherwise all but the status. */

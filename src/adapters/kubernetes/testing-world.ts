@@ -1,8 +1,10 @@
 // A cluster over the test API server: what the tests of this folder start from.
 
 import type { Clock } from '../../ports/clock.ts';
+import type { AgentCluster } from '../../ports/cluster.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Random } from '../../ports/random.ts';
+import type { FieldManager } from './apply.ts';
 import type { KubernetesConnection } from './connection.ts';
 import {
   createKubernetesCluster,
@@ -61,6 +63,7 @@ export const openConnection = (server: string): KubernetesConnection => ({
 });
 
 export interface World extends KubernetesCluster {
+  readonly agent: AgentCluster;
   readonly api: TestApiServer;
   readonly clock: Clock;
   readonly log: readonly LogLine[];
@@ -79,19 +82,22 @@ export async function createWorld(
   const api = await startTestApiServer();
   const clock = fastClock(20);
   const lines: LogLine[] = [];
-  const client = createKubernetesCluster({
-    connection: connection(api.url),
-    clock,
-    random: testRandom(),
-    log: recordingLog(lines),
-    fieldManager: 'eniwhere-controller',
-    reportingInstance: 'test',
-    version: '0.0.0',
-    timings: { requestTimeoutMs: 200_000, listTimeoutMs: 200_000, watchSilenceMs: 400_000, ...timings },
-  });
+  const clientOf = (fieldManager: FieldManager): KubernetesCluster =>
+    createKubernetesCluster({
+      connection: connection(api.url),
+      clock,
+      random: testRandom(),
+      log: recordingLog(lines),
+      fieldManager,
+      reportingInstance: 'test',
+      version: '0.0.0',
+      timings: { requestTimeoutMs: 200_000, listTimeoutMs: 200_000, watchSilenceMs: 400_000, ...timings },
+    });
+  const [client, agent] = [clientOf('eniwhere-controller'), clientOf('eniwhere-agent')];
   after(async () => {
     client.close();
+    agent.close();
     await api.close();
   });
-  return { ...client, api, clock, log: lines };
+  return { ...client, agent: agent.cluster, api, clock, log: lines };
 }

@@ -1,10 +1,11 @@
-// ENI links: up, MTU, the ENI's own address, and no subnet route in table main.
+// ENI links: up, MTU, the ENI's own addresses, and no subnet route in table main.
 
-import { bitsOf, familyOf } from '../../domain/address/ip.ts';
+import { bitsOf, familyOf, type Ip } from '../../domain/address/ip.ts';
 import type { DesiredEniLink, HostDatapath } from '../../domain/datapath/host-datapath.ts';
 import {
   addHostAddress,
   deleteAddress,
+  IFA_F_NODAD,
   IFA_F_NOPREFIXROUTE,
   type LinkAddress,
   listAddresses,
@@ -25,7 +26,7 @@ export function applyEniLinks(host: HostNamespace, desired: HostDatapath, change
       checkEniLink(eni, link);
       const messages = [
         ...linkMessages(eni, link),
-        ...(eni.primary ? [] : addressMessages(eni, link, addresses)),
+        ...(eni.primary ? [] : eni.addresses.flatMap((ip) => addressMessages(ip, link, addresses))),
       ];
       change(host, messages, changes);
       if (!eni.primary) change(host, subnetRouteMessages(host, link), changes);
@@ -52,17 +53,15 @@ function linkMessages(eni: DesiredEniLink, link: Link): readonly NetlinkMessage[
   return messages;
 }
 
-/** The ENI's address as /32. The same address with a subnet's length, as DHCP would set it, makes way. */
-function addressMessages(
-  eni: DesiredEniLink,
-  link: Link,
-  addresses: readonly LinkAddress[],
-): readonly NetlinkMessage[] {
-  const own = addresses.filter(({ linkIndex, ip }) => linkIndex === link.index && ip === eni.address);
-  const length = bitsOf(familyOf(eni.address));
+/** The ENI's address as /32 or /128. The same address with a subnet's length, as DHCP would set it, makes way. */
+function addressMessages(ip: Ip, link: Link, addresses: readonly LinkAddress[]): readonly NetlinkMessage[] {
+  const own = addresses.filter((address) => address.linkIndex === link.index && address.ip === ip);
+  const length = bitsOf(familyOf(ip));
+  // EC2 vouches that nobody else has it: there is nothing to detect.
+  const flags = IFA_F_NOPREFIXROUTE | (familyOf(ip) === 6 ? IFA_F_NODAD : 0);
   const present = own.some(({ prefixLength }) => prefixLength === length);
   return [
-    ...(present ? [] : [addHostAddress(link.index, link.name, eni.address, IFA_F_NOPREFIXROUTE)]),
+    ...(present ? [] : [addHostAddress(link.index, link.name, ip, flags)]),
     ...own
       .filter(({ prefixLength }) => prefixLength !== length)
       .map((address) => deleteAddress(address, link.name)),

@@ -76,6 +76,7 @@ const settingsOf = (group: PlannedGroup): PlanSettings => ({
   datapath: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
   cooldownMs: 30_000,
   mode: 'SecondaryIP',
+  addressFamilies: ['IPv4'],
   targets: group.targets,
   onEniConfigChange: 'Cordon',
   excessHoldMs: 30_000,

@@ -159,10 +159,70 @@ describe('IPv6', () => {
     );
   });
 
-  it('leaves no trace on a node without it', () => {
-    const { host } = desiredHost(hostInput([primary, twoPods]));
+  it('leaves no trace on a node without it, though its subnets have IPv6 blocks', () => {
+    const blocks = { subnetIpv6: '2001:db8:0:1::/64' };
+    const { host } = desiredHost(
+      hostInput([
+        { ...primary, ...blocks },
+        { ...twoPods, ...blocks },
+      ]),
+    );
     assert.ok(!renderHostAsText(host).includes('-6 '));
     assert.ok(!/_address6|_allowed6|ipv6_addr/.test(host.nftTable));
+  });
+});
+
+describe('both families [DP-5]', () => {
+  const dual: EniSketch = {
+    deviceIndex: 1,
+    subnet: '100.64.0.0/20',
+    subnetIpv6: '2001:db8:0:1::/64',
+    pods: ['100.64.0.21', '2001:db8:0:1:5::/80'],
+  };
+  const bare: EniSketch = { deviceIndex: 2, subnet: '100.64.0.0/20', pods: ['100.64.0.30'] };
+  const dualPrimary: EniSketch = { ...primary, subnetIpv6: '2001:db8::/64' };
+  const { host } = desiredHost(hostInput([dualPrimary, dual, bare]));
+
+  it('have a default route and a rule each in the ENI’s table, by the gateway of the subnet’s block of the family', () => {
+    assert.deepEqual(
+      host.routes.map(({ family, via, link, table }) => `${family} ${via} ${link} ${table}`),
+      [
+        '4 10.0.0.1 eth0 1001',
+        '4 100.64.0.1 eth1 1002',
+        '4 100.64.0.1 eth2 1003',
+        '6 2001:db8::1 eth0 1001',
+        '6 2001:db8:0:1::1 eth1 1002',
+      ],
+    );
+    assert.deepEqual(
+      host.rules.map(({ family, priority, table }) => `${family} ${priority} ${table}`),
+      ['4 512 1000', '4 1536 1001', '4 1536 1002', '4 1536 1003', '6 512 1000', '6 1536 1001', '6 1536 1002'],
+    );
+  });
+
+  it('give the ENI an IPv6 address of its own out of its /80, which no pod gets', () => {
+    assert.deepEqual(
+      host.eniLinks.map(({ addresses }) => addresses),
+      [['10.0.0.10'], ['100.64.0.11', '2001:db8:0:1:5:ffff:ffff:ffff'], ['100.64.0.12']],
+    );
+  });
+
+  it('let no ENI but the primary make a default route of its own in table main', () => {
+    assert.deepEqual(
+      host.sysctls.filter(({ path }) => path.includes('ipv6')).map(({ path, value }) => `${path}=${value}`),
+      [
+        'net/ipv6/conf/eth0/accept_ra=2',
+        'net/ipv6/conf/eth1/accept_ra=0',
+        'net/ipv6/conf/eth2/accept_ra=0',
+        'net/ipv6/conf/all/forwarding=1',
+      ],
+    );
+  });
+
+  it('send every IPv6 packet of a pod by its ENI, and translate none', () => {
+    assert.match(host.nftTable, /2001:db8:0:1:5::\/80 : goto way_of_eni_2/);
+    assert.match(host.nftTable, /\n {4}ip6 saddr vmap @eni_of_address6\n/);
+    assert.doesNotMatch(host.nftTable, /snat ip6|masquerade/);
   });
 });
 

@@ -1,10 +1,12 @@
 // What the node's own network should look like, from its spec and the links that exist (datapath.md, Host side).
 
 import { hostCidr } from '../address/cidr.ts';
-import { familyOf, type Ip, type IpFamily } from '../address/ip.ts';
+import { type Cidr, familyOf, type Ip, type IpFamily } from '../address/ip.ts';
+import { hostIpv6Address } from '../address/ipv6-prefix.ts';
 import { subnetGateway } from '../address/subnet.ts';
 import type { EniId } from '../ids.ts';
 import type { NodeNetworkSpec, SpecEni } from '../ipam/node-network.ts';
+import { ipv6PrefixOf } from '../ipam/pod-addresses.ts';
 import { eniOrdinal, eniTable } from './eni-ordinal.ts';
 import {
   APART_BIT,
@@ -80,11 +82,11 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
   const primary = placed.find(({ eni }) => eni.primary);
   const host: HostDatapath = {
     eniLinks: placed.map(({ eni, link }) => eniLink(eni, link, spec.settings.mtu)),
-    routes: placed.map(eniRoute),
-    rules: [
-      ...(areApart(nftEnis) ? apartRules(placed) : []),
-      ...families.flatMap((family) => rulesOf(family, placed)),
-    ],
+    routes: families.flatMap((family) => placed.flatMap((eni) => eniRoutes(eni, family))),
+    rules: families.flatMap((family) => [
+      ...(areApart(nftEnis) ? apartRules(family, placed) : []),
+      ...rulesOf(family, placed),
+    ]),
     pods: pods.map(({ hostLink, hostMac, addresses }) => ({ hostLink, hostMac, addresses })),
     sysctls: sysctls(families, placed),
     nftTable: renderNftTable({
@@ -97,37 +99,51 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
   return { host, pending };
 }
 
-/** IPv4 always; IPv6 as soon as an ENI has any. */
+/** IPv4 always; IPv6 as soon as pods may have any. A subnet's IPv6 block alone, which nobody uses, changes no node. */
 function familiesInUse(enis: readonly SpecEni[]): readonly IpFamily[] {
   const texts = enis.flatMap((eni) => [eni.subnetCidr, ...eni.addresses, ...eni.prefixes]);
   return texts.some((text) => familyOf(text) === 6) ? [4, 6] : [4];
 }
 
-const eniLink = (eni: SpecEni, link: string, mtu: number): DesiredEniLink => ({
-  link,
-  mac: eni.mac,
-  mtu,
-  primary: eni.primary,
-  address: eni.primaryAddress,
-});
+/** The block of the family that the ENI's subnet has. */
+const subnetOf = ({ subnetCidr, subnetIpv6Cidr }: SpecEni, family: IpFamily): Cidr | undefined =>
+  [subnetCidr, subnetIpv6Cidr].find((cidr) => cidr !== undefined && familyOf(cidr) === family);
+
+function eniLink(eni: SpecEni, link: string, mtu: number): DesiredEniLink {
+  const prefix = ipv6PrefixOf(eni);
+  return {
+    link,
+    mac: eni.mac,
+    mtu,
+    primary: eni.primary,
+    // Masquerading (kube-proxy's) takes an address of the link that a packet leaves by, and EC2 lets none but the ENI's
+    // own pass.
+    addresses: [eni.primaryAddress, ...(prefix === undefined ? [] : [hostIpv6Address(prefix)])],
+  };
+}
 
 /** `onlink`, because the ENI's address is a /32: no route leads to the gateway, and none is wanted in the main table. */
-const eniRoute = ({ eni, ordinal, link }: PlacedEni): DesiredRoute => ({
-  family: familyOf(eni.subnetCidr),
-  table: eniTable(ordinal),
-  destination: 'default',
-  via: subnetGateway(eni.subnetCidr),
-  link,
-  onlink: true,
-  scopeLink: false,
-});
+function eniRoutes({ eni, ordinal, link }: PlacedEni, family: IpFamily): readonly DesiredRoute[] {
+  const subnet = subnetOf(eni, family);
+  if (subnet === undefined) return [];
+  return [
+    {
+      family,
+      table: eniTable(ordinal),
+      destination: 'default',
+      via: subnetGateway(subnet),
+      link,
+      onlink: true,
+      scopeLink: false,
+    },
+  ];
+}
 
-/** Pods have IPv4 addresses alone today; under IPv6 nothing would be kept apart. */
-const apartRules = (placed: readonly PlacedEni[]): readonly DesiredRule[] =>
+const apartRules = (family: IpFamily, placed: readonly PlacedEni[]): readonly DesiredRule[] =>
   placed
-    .filter(({ eni }) => !eni.primary && familyOf(eni.subnetCidr) === 4)
+    .filter(({ eni }) => !eni.primary && subnetOf(eni, family) !== undefined)
     .map(({ ordinal }) => ({
-      family: 4,
+      family,
       priority: APART_RULE_PRIORITY,
       table: eniTable(ordinal),
       fwmark: { mark: ordinal | APART_BIT, mask: MARK_MASK },
@@ -136,7 +152,7 @@ const apartRules = (placed: readonly PlacedEni[]): readonly DesiredRule[] =>
 const rulesOf = (family: IpFamily, placed: readonly PlacedEni[]): readonly DesiredRule[] => [
   { family, priority: PODS_RULE_PRIORITY, table: PODS_TABLE },
   ...placed
-    .filter(({ eni }) => familyOf(eni.subnetCidr) === family)
+    .filter(({ eni }) => subnetOf(eni, family) !== undefined)
     .map(({ ordinal }) => ({
       family,
       priority: ENI_RULE_PRIORITY,
@@ -157,6 +173,10 @@ function sysctls(families: readonly IpFamily[], placed: readonly PlacedEni[]): r
   return [
     ...wanted,
     { path: `net/ipv6/conf/${primary.link}/accept_ra`, value: '2' },
+    // The router says to every ENI that it is the default way: in table main that is the primary's alone.
+    ...placed
+      .filter(({ eni }) => !eni.primary)
+      .map(({ link }) => ({ path: `net/ipv6/conf/${link}/accept_ra`, value: '0' })),
     { path: 'net/ipv6/conf/all/forwarding', value: '1' },
   ];
 }

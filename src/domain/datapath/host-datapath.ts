@@ -8,8 +8,11 @@ export interface DesiredEniLink {
   readonly mac: string;
   readonly mtu: number;
   readonly primary: boolean;
-  /** The ENI's own primary address, added as /32 on secondary ENIs; the primary ENI's addressing is the node's own business. */
-  readonly address: Ip;
+  /**
+   * The ENI's own: its primary address, and one of its /80. They are added as /32 and /128 on secondary ENIs; the primary
+   * ENI's addressing is the node's own business.
+   */
+  readonly addresses: readonly Ip[];
 }
 
 export interface DesiredRoute {

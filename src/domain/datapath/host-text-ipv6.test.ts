@@ -19,7 +19,7 @@ it('the whole host: an IPv6 pod ENI', () => {
 
 const GOLDEN_IPV6 = `# links
 eth0 02:00:00:00:00:00 mtu 9001 primary, has 10.0.0.10
-eth1 02:00:00:00:00:01 mtu 9001 2001:db8:0:1::a1/128
+eth1 02:00:00:00:00:01 mtu 9001 2001:db8:0:1::a1/128 2001:db8:0:1:5:ffff:ffff:ffff/128
 
 # rules
 -4 512: from all lookup 1000 proto 225
@@ -36,6 +36,7 @@ net/ipv4/ip_forward = 1
 net/ipv4/conf/eth0/rp_filter = 2
 net/ipv4/conf/eth1/rp_filter = 2
 net/ipv6/conf/eth0/accept_ra = 2
+net/ipv6/conf/eth1/accept_ra = 0
 net/ipv6/conf/all/forwarding = 1
 
 # nftables

@@ -18,8 +18,8 @@ export function renderHostAsText(host: HostDatapath): string {
     .join('\n');
 }
 
-const linkText = ({ link, mac, mtu, primary, address }: DesiredEniLink): string =>
-  `${link} ${mac} mtu ${mtu} ${primary ? `primary, has ${address}` : hostCidr(address)}`;
+const linkText = ({ link, mac, mtu, primary, addresses }: DesiredEniLink): string =>
+  `${link} ${mac} mtu ${mtu} ${primary ? `primary, has ${addresses.join(' ')}` : addresses.map(hostCidr).join(' ')}`;
 
 /** A rule as `ip rule` prints it. */
 export function ruleText({ family, priority, table, fwmark }: DesiredRule): string {

@@ -11,10 +11,18 @@ import { defaultSettings } from './testing.ts';
 const RED = 'sg-0000000a' as SecurityGroupId;
 const BLUE = 'sg-0000000b' as SecurityGroupId;
 
-function hostOf(groups: readonly (readonly SecurityGroupId[])[]): HostDatapath {
+function hostOf(
+  groups: readonly (readonly SecurityGroupId[])[],
+  prefixesOf: (n: number) => readonly string[] = () => [],
+): HostDatapath {
   const primary = specEni({ deviceIndex: 0, primary: true });
   const enis = groups.map((securityGroupIds, n) => ({
-    ...specEni({ deviceIndex: n + 1, addresses: [`10.1.0.${10 * (n + 1)}`] }),
+    ...specEni({
+      deviceIndex: n + 1,
+      addresses: [`10.1.0.${10 * (n + 1)}`],
+      prefixes: prefixesOf(n + 1),
+      ...(prefixesOf(n + 1).length === 0 ? {} : { subnetIpv6: '2001:db8:0:1::/64' }),
+    }),
     securityGroupIds,
   }));
   const { host } = desiredHost({
@@ -65,5 +73,26 @@ describe('[POD-5] ENIs of pods under different security groups', () => {
   it('under the same groups nothing is added', () => {
     const { nftTable } = hostOf([[RED], [RED]]);
     assert.doesNotMatch(nftTable, /apart|untracked|groups_/);
+  });
+
+  it('are kept apart under IPv6 by the same rules, with sets of their own', () => {
+    const { nftTable, rules } = hostOf([[RED], [BLUE]], (n) => [`2001:db8:0:1:${n}::/80`]);
+    assert.deepEqual(
+      rules
+        .filter(({ priority }) => priority === 511)
+        .map(({ family, fwmark }) => `${family} 0x${fwmark?.mark.toString(16)}`),
+      ['4 0x42', '4 0x43', '6 0x42', '6 0x43'],
+    );
+    assert.match(nftTable, /set groups6_1 \{\n {4}type ipv6_addr\n[^}]*\{\n {6}2001:db8:0:1:2::\/80\n/);
+    assert.match(nftTable, /map apart_of_address6 \{[^}]*2001:db8:0:1:1::\/80 : goto apart_by_eni_2/);
+    assert.match(nftTable, /ip6 saddr @groups6_0 ip6 daddr @groups6_0 return/);
+    assert.match(nftTable, /jump apart\n {4}jump apart6\n/);
+    assert.match(nftTable, /meta nfproto vmap \{ ipv4 : goto untracked, ipv6 : goto untracked6 \}/);
+  });
+
+  it('leave the node’s own IPv6 tracked where pods have none', () => {
+    const { nftTable } = hostOf([[RED], [BLUE]]);
+    assert.match(nftTable, /meta nfproto vmap \{ ipv4 : goto untracked \}/);
+    assert.doesNotMatch(nftTable, /ipv6_addr|untracked6|apart6/);
   });
 });

@@ -1,5 +1,6 @@
 // Pods of one node under different security groups: what goes between them leaves by one ENI and comes back by another.
 
+import type { IpFamily } from '../address/ip.ts';
 import { assert } from '../result.ts';
 import { APART_BIT, MARK_MASK } from './host-datapath.ts';
 
@@ -8,7 +9,7 @@ export interface ApartPool {
   /** Their numbers. */
   readonly enis: readonly number[];
   /** Addresses of their pods, as nft lists them. */
-  readonly elements: readonly string[];
+  readonly elements: Readonly<Record<IpFamily, readonly string[]>>;
 }
 
 interface ApartSet {
@@ -44,43 +45,69 @@ const BASE = 'type filter hook prerouting priority raw - 10; policy accept;';
  * except the answers of a translated connection, when they come back to the pod that began it: they have to be translated
  * back. Those are known by the packets that began it (`translated`).
  */
-export function apartChains(pools: readonly ApartPool[], notPodLink: string): ApartChains {
-  const sameGroups = pools.map((_, n) => `ip saddr @groups_${n} ip daddr @groups_${n}`);
+export function apartChains(
+  pools: readonly ApartPool[],
+  { notPodLink, families }: { readonly notPodLink: string; readonly families: readonly IpFamily[] },
+): ApartChains {
+  const parts = families.map((family) => familyChains(pools, { notPodLink, family }));
+  const byFamily = families.map((family) => `ipv${family} : goto untracked${suffix(family)}`);
+  return {
+    sets: parts.flatMap(({ sets }) => sets),
+    chains: [
+      ...pools.flatMap(({ enis }) => enis).map(apartByEni),
+      ...parts.flatMap(({ chains }) => chains),
+      // What is of a family that no pod has is the node's own, and tracked.
+      { name: 'before_tracking', base: BASE, rules: [`meta nfproto vmap { ${byFamily.join(', ')} }`] },
+    ],
+  };
+}
+
+const suffix = (family: IpFamily): '' | '6' => (family === 4 ? '' : '6');
+
+function familyChains(
+  pools: readonly ApartPool[],
+  { notPodLink, family }: { readonly notPodLink: string; readonly family: IpFamily },
+): ApartChains {
+  const ip = family === 4 ? 'ip' : 'ip6';
+  const address = family === 4 ? 'ipv4_addr' : 'ipv6_addr';
+  const of = (name: string): string => `${name}${suffix(family)}`;
+  const groups = (n: number): string => `groups${suffix(family)}_${n}`;
+  const sameGroups = pools.map((_, n) => `${ip} saddr @${groups(n)} ${ip} daddr @${groups(n)}`);
+  const ends = `meta l4proto . th dport . th sport`;
   return {
     sets: [
       ...pools.map(({ elements }, n) => ({
-        head: `set groups_${n}`,
-        type: 'ipv4_addr',
+        head: `set ${groups(n)}`,
+        type: address,
         properties: ['flags interval'],
-        elements,
+        elements: elements[family],
       })),
       {
-        head: 'set translated',
-        type: 'ipv4_addr . ipv4_addr . inet_proto . inet_service . inet_service',
+        head: `set ${of('translated')}`,
+        type: `${address} . ${address} . inet_proto . inet_service . inet_service`,
         properties: [`size ${TRANSLATED_COUNT_MAX}`, 'flags dynamic,timeout', `timeout ${TRANSLATED_HOURS}h`],
       },
     ],
     chains: [
-      ...pools.flatMap(({ enis }) => enis).map(apartByEni),
       {
-        name: 'apart',
+        name: of('apart'),
         base: '',
         rules: [
-          'ip saddr != @pod_addresses return',
-          'ip daddr != @pod_addresses return',
+          `${ip} saddr != @${of('pod_addresses')} return`,
+          `${ip} daddr != @${of('pod_addresses')} return`,
           ...sameGroups.map((pair) => `${pair} return`),
-          'ct status dnat update @translated { ip daddr . ip saddr . meta l4proto . th dport . th sport }',
-          'ip saddr vmap @apart_of_address',
+          `ct status dnat update @${of('translated')} { ${ip} daddr . ${ip} saddr . ${ends} }`,
+          `${ip} saddr vmap @${of('apart_of_address')}`,
         ],
       },
       {
-        name: 'untracked',
-        base: BASE,
+        name: of('untracked'),
+        base: '',
         rules: [
-          'ip saddr != @pod_addresses accept',
-          'ip daddr != @pod_addresses accept',
+          `${ip} saddr != @${of('pod_addresses')} accept`,
+          `${ip} daddr != @${of('pod_addresses')} accept`,
           ...sameGroups.map((pair) => `${pair} accept`),
-          `${notPodLink} ip saddr . ip daddr . meta l4proto . th sport . th dport @translated accept`,
+          `${notPodLink} ${ip} saddr . ${ip} daddr . meta l4proto . th sport . th dport @${of('translated')} accept`,
           'notrack',
         ],
       },

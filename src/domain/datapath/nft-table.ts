@@ -126,13 +126,7 @@ function renderSets(table: NftTable, family: IpFamily): readonly string[] {
   );
   return [
     ...sets,
-    // The same blocks as in eni_of_address: the kernel cannot ask a map whether it has a key.
-    renderSet({
-      head: 'set pod_addresses',
-      type,
-      properties: INTERVAL,
-      elements: pods.map(({ block }) => element(block)),
-    }),
+    podAddressSet(table, 4),
     renderSet({
       head: 'set direct',
       type,
@@ -214,27 +208,42 @@ function renderApart(table: NftTable): readonly string[] {
   for (const eni of table.enis) {
     if (!eni.primary) byGroups.set(eni.groups, [...(byGroups.get(eni.groups) ?? []), eni]);
   }
+  const families: readonly IpFamily[] = hasIpv6(table) ? [4, 6] : [4];
+  const elementsOf = (enis: readonly NftEni[], family: IpFamily): readonly string[] =>
+    podBlocks(enis, family).map(({ block }) => element(block));
   const pools = [...byGroups.values()].map(
     (enis): ApartPool => ({
       enis: enis.map(({ mark }) => mark),
-      elements: podBlocks(enis, 4).map(({ block }) => element(block)),
+      elements: { 4: elementsOf(enis, 4), 6: elementsOf(enis, 6) },
     }),
   );
-  const { sets, chains } = apartChains(pools, notPodLink(table));
+  const { sets, chains } = apartChains(pools, { notPodLink: notPodLink(table), families });
+  const pods = table.enis.filter(({ primary }) => !primary);
   return [
     ...sets.map(renderSet),
-    renderSet({
-      head: 'map apart_of_address',
-      type: 'ipv4_addr : verdict',
-      properties: INTERVAL,
-      elements: podBlocks(
-        table.enis.filter(({ primary }) => !primary),
-        4,
-      ).map(({ block, mark }) => `${element(block)} : goto apart_by_eni_${mark}`),
-    }),
+    ...families.map((family) =>
+      renderSet({
+        head: `map apart_of_address${suffix(family)}`,
+        type: `${family === 4 ? 'ipv4_addr' : 'ipv6_addr'} : verdict`,
+        properties: INTERVAL,
+        elements: podBlocks(pods, family).map(
+          ({ block, mark }) => `${element(block)} : goto apart_by_eni_${mark}`,
+        ),
+      }),
+    ),
+    ...(families.includes(6) ? [podAddressSet(table, 6)] : []),
     ...chains.map(({ name, base, rules }) => renderChain(name, base, rules)),
   ];
 }
+
+/** The same blocks as in eni_of_address: the kernel cannot ask a map whether it has a key. */
+const podAddressSet = (table: NftTable, family: IpFamily): string =>
+  renderSet({
+    head: `set pod_addresses${suffix(family)}`,
+    type: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
+    properties: INTERVAL,
+    elements: podBlocks(table.enis, family).map(({ block }) => element(block)),
+  });
 
 /**
  * A connection's way is chosen by its first packet, and kept in the connection's mark: by the ENI that it came in, or, if
@@ -243,7 +252,7 @@ function renderApart(table: NftTable): readonly string[] {
  */
 function preroutingRules(table: NftTable): readonly string[] {
   const rules = [`${notPodLink(table)} goto from_outside`];
-  if (areApart(table.enis)) rules.push('jump apart');
+  if (areApart(table.enis)) rules.push('jump apart', ...(hasIpv6(table) ? ['jump apart6'] : []));
   if (table.enis.length > 0) rules.push(byMarkOfConnection(table.enis));
   // Without a way of its own, and translated: it left by the primary ENI so far, and has that one's address.
   rules.push('ct status snat accept');

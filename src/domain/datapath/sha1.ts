@@ -28,9 +28,14 @@ const rotateLeft = (word: number, bits: number): number => (word << bits) | (wor
 function addBlock(hash: Uint32Array, message: DataView, offset: number): void {
   const schedule = scheduleOf(message, offset);
   let [a = 0, b = 0, c = 0, d = 0, e = 0] = hash;
-  for (const [round, word] of schedule.entries()) {
-    const sum = (rotateLeft(a, 5) + mix(round, [b, c, d]) + e + word) >>> 0;
-    [a, b, c, d, e] = [sum, a, rotateLeft(b, 30), c, d];
+  for (let round = 0; round < ROUND_COUNT; round += 1) {
+    const logical = ROUNDS[Math.floor(round / 20)]?.(b, c, d) ?? 0;
+    const sum = (rotateLeft(a, 5) + logical + e + (schedule[round] ?? 0)) | 0;
+    e = d;
+    d = c;
+    c = rotateLeft(b, 30);
+    b = a;
+    a = sum;
   }
   for (const [index, word] of [a, b, c, d, e].entries()) hash[index] = (hash[index] ?? 0) + word;
 }
@@ -47,10 +52,10 @@ function scheduleOf(message: DataView, offset: number): Uint32Array {
   return words;
 }
 
-/** The round's logical function of three words, plus its constant. */
-function mix(round: number, [b, c, d]: readonly [number, number, number]): number {
-  if (round < 20) return ((b & c) | (~b & d)) + 0x5a827999;
-  if (round < 40) return (b ^ c ^ d) + 0x6ed9eba1;
-  if (round < 60) return ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc;
-  return (b ^ c ^ d) + 0xca62c1d6;
-}
+/** For each twenty rounds, their logical function of three words, plus their constant. */
+const ROUNDS: readonly ((b: number, c: number, d: number) => number)[] = [
+  (b, c, d) => ((b & c) | (~b & d)) + 0x5a827999,
+  (b, c, d) => (b ^ c ^ d) + 0x6ed9eba1,
+  (b, c, d) => ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc,
+  (b, c, d) => (b ^ c ^ d) + 0xca62c1d6,
+];

@@ -18,9 +18,13 @@ export const defaultSettings: DatapathSettings = {
 export interface EniSketch {
   readonly deviceIndex: number;
   readonly subnet: string;
+  /** The subnet's IPv6 block, beside an IPv4 one. */
+  readonly subnetIpv6?: string;
   /** Single addresses and prefixes of pods. */
   readonly pods?: readonly string[];
   readonly networkCardIndex?: number;
+  /** A security group id other than everybody's. */
+  readonly group?: string;
 }
 
 /** The MAC of the ENI at a device index. */
@@ -28,7 +32,14 @@ export const macOf = (deviceIndex: number): string =>
   `02:00:00:00:00:${String(deviceIndex).padStart(2, '0')}`;
 
 /** An ENI whose own address is number 10 + device index of its subnet. */
-export function eni({ deviceIndex, subnet, pods = [], networkCardIndex = 0 }: EniSketch): SpecEni {
+export function eni({
+  deviceIndex,
+  subnet,
+  subnetIpv6,
+  pods = [],
+  networkCardIndex = 0,
+  group = 'sg-00000001',
+}: EniSketch): SpecEni {
   const subnetCidr = cidr(subnet);
   const own = subnet.includes(':') ? `::a${deviceIndex}` : `.${10 + deviceIndex}`;
   const base = subnet.slice(0, subnet.search(subnet.includes(':') ? /::\// : /\.\d+\//));
@@ -41,7 +52,8 @@ export function eni({ deviceIndex, subnet, pods = [], networkCardIndex = 0 }: En
     eniConfig: '',
     subnetId: 'subnet-00000001' as SubnetId,
     subnetCidr,
-    securityGroupIds: ['sg-00000001' as SecurityGroupId],
+    ...(subnetIpv6 === undefined ? {} : { subnetIpv6Cidr: cidr(subnetIpv6) }),
+    securityGroupIds: [group as SecurityGroupId],
     primaryAddress: ip(`${base}${own}`),
     addresses: pods.filter((text) => !text.includes('/')).map(ip),
     prefixes: pods.filter((text) => text.includes('/')).map(cidr),

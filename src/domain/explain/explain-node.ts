@@ -3,6 +3,7 @@
 import type { TriedRule } from '../eniconfig/select-eni-config.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { Condition, SpecEni } from '../ipam/node-network.ts';
+import { servedPodCount } from '../ipam/node-status.ts';
 import { networkServes } from '../ipam/network-serves.ts';
 import { hasIpTargets, type WarmTargets } from '../ipam/warm-targets.ts';
 import { sameData } from '../same-data.ts';
@@ -106,10 +107,12 @@ function addressesOf(
 ): AddressExplanation {
   const { counts } = pool;
   const used = new Set<string>(network.status.used.map((one) => one.ip));
+  const granted = new Set<string>(network.spec.enis.flatMap((eni) => eni.addresses));
   return {
     heldCount: network.spec.enis.reduce((sum, eni) => sum + eni.addresses.length, 0),
-    usedCount: used.size,
-    coolingCount: network.status.cooling.length,
+    // By pod and by grant: an IPv6 address that follows from an IPv4 one is not counted beside it.
+    usedCount: servedPodCount(network.status),
+    coolingCount: network.status.cooling.filter((ip) => granted.has(ip)).length,
     freeCount: counts.available,
     waiting: waitingOn(picture, network),
     maxPods: view.maxPods,

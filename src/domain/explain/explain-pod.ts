@@ -1,5 +1,6 @@
 // Why a pod has the address that it has, or none.
 
+import { compareIps } from '../address/ip-number.ts';
 import type { SpecEni } from '../ipam/node-network.ts';
 import { explainNode, listed, type NodeExplanation } from './explain-node.ts';
 import { networkOf, type Picture, type PicturePod } from './picture.ts';
@@ -11,6 +12,8 @@ export interface PodExplanation {
   /** What there is to say first, in a sentence. */
   readonly state: string;
   readonly address?: string;
+  /** Where it has one of each family: both, IPv4 first. */
+  readonly addresses?: readonly string[];
   readonly eni?: {
     readonly eniId: string;
     readonly eniConfig: string;
@@ -61,7 +64,7 @@ function onNode(
   picture: Picture,
   pod: PicturePod,
   node: NodeExplanation,
-): Pick<PodExplanation, 'state' | 'address' | 'eni' | 'choice' | 'missing' | 'next'> {
+): Pick<PodExplanation, 'state' | 'address' | 'addresses' | 'eni' | 'choice' | 'missing' | 'next'> {
   const network = networkOf(picture, node.name);
   const decision = network?.spec.choosing?.pods.find((one) => one.pod === pod.key);
   const choice =
@@ -71,7 +74,12 @@ function onNode(
           choice:
             decision.kind === 'EniConfig' ? { eniConfig: decision.eniConfig } : { refused: decision.message },
         };
-  const address = network?.status.used.find((one) => one.pod === pod.key)?.ip;
+  // IPv4 first: that is the one which an ENI holds.
+  const addresses = (network?.status.used ?? [])
+    .filter((one) => one.pod === pod.key)
+    .map(({ ip }) => ip)
+    .sort(compareIps);
+  const [address] = addresses;
   if (address === undefined) {
     const isWaiting = node.addresses?.waiting.includes(pod.key) ?? true;
     return {
@@ -85,8 +93,9 @@ function onNode(
   }
   const eni = network?.spec.enis.find((one) => (one.addresses as readonly string[]).includes(address));
   return {
-    state: `it has ${address} on node ${node.name}`,
+    state: `it has ${addresses.join(' and ')} on node ${node.name}`,
     address,
+    ...(addresses.length > 1 ? { addresses } : {}),
     ...choice,
     ...(eni === undefined ? {} : { eni: eniOf(eni) }),
     missing:

@@ -49,6 +49,7 @@ export function planNode(
       datapath: spec.settings,
       cooldownMs: spec.cooldownMs,
       mode: spec.mode,
+      addressFamilies: spec.addressFamilies,
       targets: {
         ...(overrides.targets ?? picture.settings.targets),
         ...(maxEni === undefined ? {} : { maxEni }),

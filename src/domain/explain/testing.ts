@@ -118,6 +118,7 @@ export const network = (with_: Partial<PictureNetwork['spec']> = {}): PictureNet
       eni({}),
     ],
     mode: 'SecondaryIP',
+    addressFamilies: ['IPv4'],
     settings: {
       externalSnat: false,
       directCidrs: [cidr('10.0.0.0/16'), cidr('100.64.0.0/16')],

@@ -7,6 +7,7 @@ import { type AllocationChoice, allocate, describeFailure } from './allocate.ts'
 import { applyRecord, ledgerFrom } from './apply-record.ts';
 import { emptyLedger, type JournalRecord, type Ledger } from './ledger.ts';
 import type { SpecEni } from './node-network.ts';
+import { holdableAddresses } from './pod-addresses.ts';
 import { allocation, rested, sandbox, specEni } from './testing-node.ts';
 
 const allocated = (containerId: string, address: string): JournalRecord => ({
@@ -31,7 +32,13 @@ const everyAddress = (enis: readonly SpecEni[]): ReadonlySet<ReturnType<typeof i
   new Set(enis.flatMap((eni) => eni.addresses));
 
 function choose(ledger: Ledger, enis: readonly SpecEni[]): AllocationChoice {
-  const result = allocate({ ledger, enis, routed: everyAddress(enis), sandbox: sandbox('new') });
+  const result = allocate({
+    ledger,
+    enis,
+    families: ['IPv4'],
+    routed: everyAddress(enis),
+    sandbox: sandbox('new'),
+  });
   assert.ok(result.ok, 'an address is chosen');
   return result.value;
 }
@@ -39,7 +46,7 @@ function choose(ledger: Ledger, enis: readonly SpecEni[]): AllocationChoice {
 const chosenIp = (ledger: Ledger, enis: readonly SpecEni[]): string => {
   const choice = choose(ledger, enis);
   assert.equal(choice.kind, 'New');
-  return choice.kind === 'New' ? choice.ip : '';
+  return choice.kind === 'New' ? choice.addresses.join(' ') : '';
 };
 
 describe('allocate chooses an address', () => {
@@ -56,10 +63,11 @@ describe('allocate chooses an address', () => {
     const result = allocate({
       ledger,
       enis,
+      families: ['IPv4'],
       routed: everyAddress(enis),
       sandbox: { containerId: 'new', ifName: 'net1' },
     });
-    assert.ok(result.ok && result.value.kind === 'New' && result.value.ip === '10.1.0.4');
+    assert.ok(result.ok && result.value.kind === 'New' && result.value.addresses.join() === '10.1.0.4');
   });
 
   test('the fullest ENI with a free address comes first, so that the others run empty', () => {
@@ -160,6 +168,7 @@ describe('allocate refuses', () => {
       const result = allocate({
         ledger: ledgerFrom(records),
         enis,
+        families: ['IPv4'],
         routed: unrouted ? new Set() : everyAddress(enis),
         sandbox: sandbox('new'),
       });
@@ -167,4 +176,90 @@ describe('allocate refuses', () => {
       assert.equal(describeFailure(result.error), says);
     });
   }
+});
+
+describe('allocate under both families [IP-8]', () => {
+  const PREFIX = '2001:db8:0:1:5::/80';
+  const dual = (...addresses: readonly string[]): SpecEni => specEni({ addresses, prefixes: [PREFIX] });
+  const both = (enis: readonly SpecEni[], records: readonly JournalRecord[] = []) =>
+    allocate({
+      ledger: ledgerFrom(records),
+      enis,
+      families: ['IPv6', 'IPv4'],
+      routed: new Set(enis.flatMap(holdableAddresses)),
+      sandbox: sandbox('new'),
+    });
+  const addressesOf = (result: ReturnType<typeof both>): readonly string[] =>
+    result.ok && result.value.kind === 'New' ? result.value.addresses : [];
+
+  test('gives an IPv4 address and, from the /80 of the same ENI, the IPv6 address that follows from it', () => {
+    assert.deepEqual(addressesOf(both([dual('10.1.0.4')])), ['10.1.0.4', '2001:db8:0:1:5:0:a01:4']);
+  });
+
+  test('passes over an ENI without a /80, and says so when there is no other', () => {
+    const bare = specEni({ deviceIndex: 2, addresses: ['10.1.0.8', '10.1.0.9'] });
+    const full = [allocated('a', '10.1.0.8')];
+    assert.equal(addressesOf(both([bare, dual('10.1.0.4')], full))[0], '10.1.0.4');
+    const result = both([bare], full);
+    assert.ok(!result.ok);
+    assert.equal(
+      describeFailure(result.error),
+      'none of the 2 granted addresses is free: 1 used by pods, 1 on ENIs that have no IPv6 prefix yet',
+    );
+  });
+
+  test('gives nothing while the host does not route the /80', () => {
+    const enis = [dual('10.1.0.4')];
+    const result = allocate({
+      ledger: emptyLedger,
+      enis,
+      families: ['IPv4', 'IPv6'],
+      routed: everyAddress(enis),
+      sandbox: sandbox('new'),
+    });
+    assert.ok(!result.ok);
+    assert.match(describeFailure(result.error), /1 on ENIs that are still coming up/);
+  });
+
+  test('passes over an address whose IPv6 one is held or rests, though the IPv4 one does not [IP-1] [IP-5]', () => {
+    const held = allocation('a', '2001:db8:0:1:5:0:a01:4');
+    const result = both([dual('10.1.0.4', '10.1.0.5')], [{ type: 'Allocated', at: 0, allocation: held }]);
+    assert.equal(addressesOf(result)[0], '10.1.0.5');
+    const resting = released('b', '2001:db8:0:1:5:0:a01:5', 0);
+    const none = both([dual('10.1.0.5')], [resting]);
+    assert.ok(!none.ok && none.error.coolingCount === 1);
+  });
+
+  test('takes no IPv6 address that is listed for pods without IPv4', () => {
+    const result = both([dual('2001:db8:0:1:5::1')]);
+    assert.ok(!result.ok && result.error.addressCount === 0);
+  });
+});
+
+describe('allocate for pods without IPv4', () => {
+  test('gives a listed IPv6 address, and no IPv4 address that is still granted', () => {
+    const enis = [specEni({ addresses: ['10.1.0.4', '2001:db8:0:1:5::1', '2001:db8:0:1:5::2'] })];
+    const result = allocate({
+      ledger: ledgerFrom([{ type: 'Allocated', at: 0, allocation: allocation('a', '2001:db8:0:1:5::1') }]),
+      enis,
+      families: ['IPv6'],
+      routed: everyAddress(enis),
+      sandbox: sandbox('new'),
+    });
+    assert.ok(result.ok && result.value.kind === 'New');
+    assert.deepEqual(result.value.addresses, ['2001:db8:0:1:5::2']);
+  });
+
+  test('of an IPv4 node, no IPv6 address is handed out that an earlier choice left', () => {
+    const enis = [specEni({ addresses: ['2001:db8:0:1:5::1'] })];
+    const result = allocate({
+      ledger: emptyLedger,
+      enis,
+      families: ['IPv4'],
+      routed: everyAddress(enis),
+      sandbox: sandbox('new'),
+    });
+    assert.ok(!result.ok);
+    assert.match(describeFailure(result.error), /none of the 1 ENIs has an address/);
+  });
 });

@@ -1,26 +1,39 @@
 // Choosing the address for a pod, on the node, from what the spec grants.
 
-import type { Ip } from '../address/ip.ts';
+import { type AddressFamily, isDualStack } from '../address/families.ts';
+import { familyOf, type Ip } from '../address/ip.ts';
 import type { EniId } from '../ids.ts';
 import { err, ok, type Result } from '../result.ts';
 import { type Allocation, allocationOf, type Ledger, type SandboxKey } from './ledger.ts';
 import type { SpecEni } from './node-network.ts';
+import { type PodAddressing, podAddressing } from './pod-addresses.ts';
 
 export interface AllocationRequest {
   readonly ledger: Ledger;
   /** The ENIs of the newest spec. */
   readonly enis: readonly SpecEni[];
+  /** What the pod is to have. */
+  readonly families: readonly AddressFamily[];
   /** Addresses that the host's datapath routes by now. A pod with any other one would be cut off. */
-  readonly routed: ReadonlySet<Ip>;
+  readonly routed: Pick<ReadonlySet<Ip>, 'has'>;
   readonly sandbox: SandboxKey;
 }
 
 export type AllocationChoice =
   /** The sandbox has its address already: ADD is idempotent (CNI-2). */
   | { readonly kind: 'Existing'; readonly allocation: Allocation }
-  | { readonly kind: 'New'; readonly ip: Ip; readonly eniId: EniId; readonly reason: string };
+  | {
+      readonly kind: 'New';
+      /** One of each family that was asked for, IPv4 first. */
+      readonly addresses: readonly Ip[];
+      readonly eniId: EniId;
+      readonly reason: string;
+    };
 
-/** Why there is no address, as counts over the granted addresses. Each address counts once, under the first that fits. */
+/**
+ * Why there is no address, as counts over the granted addresses of the family that is handed out. Each address counts once,
+ * under the first that fits.
+ */
 export interface AllocationFailure {
   readonly eniCount: number;
   readonly addressCount: number;
@@ -29,6 +42,8 @@ export interface AllocationFailure {
   readonly coolingCount: number;
   /** On ENIs that take no new pods. */
   readonly cordonedCount: number;
+  /** On ENIs without the /80 from which a pod's IPv6 address would come. */
+  readonly prefixlessCount: number;
   /** Not in the host's datapath yet: the ENI's link has not appeared, or the tables are being written. */
   readonly unroutedCount: number;
 }
@@ -38,16 +53,24 @@ export interface AllocationFailure {
  * that a stale connection or ARP entry of the last holder has had the most time to die (U27).
  */
 export function allocate(request: AllocationRequest): Result<AllocationChoice, AllocationFailure> {
-  const { ledger, enis, routed, sandbox } = request;
+  const choice = chooseAddress(request);
+  return choice === undefined ? err(countFailure(request)) : ok(choice);
+}
+
+/** The same for those who do not want to know why there is none: they may ask `countFailure` later. */
+export function chooseAddress(request: AllocationRequest): AllocationChoice | undefined {
+  const { ledger, enis, families, sandbox } = request;
   const allocation = allocationOf(ledger, sandbox);
-  if (allocation !== undefined) return ok({ kind: 'Existing', allocation });
+  if (allocation !== undefined) return { kind: 'Existing', allocation };
   for (const { eni, usedCount } of fullestFirst(ledger, enis)) {
-    const ip = longestRested(ledger, eni, routed);
-    if (ip === undefined) continue;
-    const reason = `${ip} has rested longest on ${eni.eniId}, the fullest ENI with a free address (${usedCount} pods)`;
-    return ok({ kind: 'New', ip, eniId: eni.eniId, reason });
+    const addressing = podAddressing(eni, families);
+    if (addressing === undefined) continue;
+    const addresses = longestRested(request, eni, addressing);
+    if (addresses === undefined) continue;
+    const reason = `${addresses[0]} has rested longest on ${eni.eniId}, the fullest ENI with a free address (${usedCount} pods)`;
+    return { kind: 'New', addresses, eniId: eni.eniId, reason };
   }
-  return err(countFailure(request));
+  return undefined;
 }
 
 /** One sentence: where the granted addresses are. */
@@ -59,6 +82,7 @@ export function describeFailure(failure: AllocationFailure): string {
     [failure.coolingCount, 'in cooldown'],
     [failure.withdrawingCount, 'being withdrawn'],
     [failure.cordonedCount, 'on cordoned ENIs'],
+    [failure.prefixlessCount, 'on ENIs that have no IPv6 prefix yet'],
     [failure.unroutedCount, 'on ENIs that are still coming up'],
   ] as const;
   const counts = parts.filter(([count]) => count > 0).map(([count, where]) => `${count} ${where}`);
@@ -82,18 +106,22 @@ function fullestFirst(ledger: Ledger, enis: readonly SpecEni[]): readonly UsedEn
     );
 }
 
-function longestRested(ledger: Ledger, eni: SpecEni, routed: ReadonlySet<Ip>): Ip | undefined {
-  let best: Ip | undefined;
-  let bestReleasedAt = Number.POSITIVE_INFINITY;
-  for (const ip of eni.addresses) {
-    if (placeOf(ledger, eni, ip) !== 'free' || !routed.has(ip)) continue;
-    const releasedAt = ledger.rested.get(ip) ?? Number.NEGATIVE_INFINITY;
-    if (releasedAt < bestReleasedAt || best === undefined) {
-      best = ip;
-      bestReleasedAt = releasedAt;
-    }
+/** A pod's addresses, of which the granted one has rested longest; none where no address is wholly free. */
+function longestRested(
+  { ledger, routed }: AllocationRequest,
+  eni: SpecEni,
+  { granted, addressesOf }: PodAddressing,
+): readonly Ip[] | undefined {
+  const isFree = (ip: Ip): boolean => placeOf(ledger, eni, ip) === 'free' && routed.has(ip);
+  const releasedAt = (ip: Ip): number => ledger.rested.get(ip) ?? Number.NEGATIVE_INFINITY;
+  const candidates = granted.filter(isFree).map((ip) => ({ ip, at: releasedAt(ip) }));
+  // Without a number for "never": the difference of two infinities is none.
+  candidates.sort((a, b) => (a.at === b.at ? 0 : a.at - b.at));
+  for (const { ip } of candidates) {
+    const addresses = addressesOf(ip);
+    if (addresses.every(isFree)) return addresses;
   }
-  return best;
+  return undefined;
 }
 
 type Place = 'used' | 'withdrawing' | 'cooling' | 'free';
@@ -104,15 +132,20 @@ function placeOf(ledger: Ledger, eni: SpecEni, ip: Ip): Place {
   return ledger.cooling.has(ip) ? 'cooling' : 'free';
 }
 
-function countFailure({ ledger, enis, routed }: AllocationRequest): AllocationFailure {
+/** Where the addresses are of which none could be had. */
+export function countFailure({ ledger, enis, families, routed }: AllocationRequest): AllocationFailure {
   const secondary = enis.filter((eni) => !eni.primary);
-  const places = secondary.flatMap((eni) =>
-    eni.addresses.map((ip) => {
-      const place = placeOf(ledger, eni, ip);
-      if (place !== 'free') return place;
-      return eni.cordoned ? 'cordoned' : routed.has(ip) ? 'free' : 'unrouted';
-    }),
-  );
+  const places = secondary.flatMap((eni) => {
+    const { granted, addressesOf } = podAddressing(eni, families) ?? prefixless(eni);
+    return granted.map((ip) => {
+      const addresses = addressesOf(ip);
+      const place = addresses.map((one) => placeOf(ledger, eni, one)).find((one) => one !== 'free');
+      if (place !== undefined) return place;
+      if (eni.cordoned) return 'cordoned';
+      if (isDualStack(families) && addresses.length < 2) return 'prefixless';
+      return addresses.every((one) => routed.has(one)) ? 'free' : 'unrouted';
+    });
+  });
   const count = (wanted: (typeof places)[number]): number =>
     places.filter((place) => place === wanted).length;
   return {
@@ -122,6 +155,13 @@ function countFailure({ ledger, enis, routed }: AllocationRequest): AllocationFa
     withdrawingCount: count('withdrawing'),
     coolingCount: count('cooling'),
     cordonedCount: count('cordoned'),
+    prefixlessCount: count('prefixless'),
     unroutedCount: count('unrouted'),
   };
 }
+
+/** An ENI without its /80, as if nobody wanted IPv6. */
+const prefixless = (eni: SpecEni): PodAddressing => ({
+  granted: eni.addresses.filter((ip) => familyOf(ip) === 4),
+  addressesOf: (ip) => [ip],
+});

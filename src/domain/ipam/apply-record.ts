@@ -5,6 +5,7 @@ import { assert } from '../result.ts';
 import {
   type Allocation,
   emptyLedger,
+  type JournalledSpec,
   type JournalRecord,
   type Ledger,
   type SandboxId,
@@ -48,18 +49,17 @@ const draftOf = (ledger: Ledger): Draft => ({
 });
 
 /** The ledger after one more record. A record that contradicts the ledger is a programming mistake and throws. */
-export function applyRecord(ledger: Ledger, record: JournalRecord): Ledger {
+export const applyRecord = (ledger: Ledger, record: JournalRecord): Ledger => applyRecords(ledger, [record]);
+
+/** The same for several, in their order; when one throws, none of them counts. */
+export function applyRecords(ledger: Ledger, records: readonly JournalRecord[]): Ledger {
   const draft = draftOf(ledger);
-  applyTo(draft, record);
+  for (const record of records) applyTo(draft, record);
   return draft;
 }
 
 /** The ledger that a journal's records add up to. */
-export function ledgerFrom(records: readonly JournalRecord[]): Ledger {
-  const draft = draftOf(emptyLedger);
-  for (const record of records) applyTo(draft, record);
-  return draft;
-}
+export const ledgerFrom = (records: readonly JournalRecord[]): Ledger => applyRecords(emptyLedger, records);
 
 /** The fewest records that add up to the same ledger. `now` dates them, milliseconds since the epoch. */
 export function compact(ledger: Ledger, now: number): readonly JournalRecord[] {
@@ -170,17 +170,21 @@ function applyRested(draft: Draft, addresses: readonly Ip[]): void {
   }
 }
 
-function applySpecSeen(draft: Draft, spec: SpecVersion, content: NodeNetworkSpec | undefined): void {
+/** Before there were address families, there was IPv4. */
+const completed = (content: JournalledSpec | undefined): NodeNetworkSpec | undefined =>
+  content && { ...content, addressFamilies: content.addressFamilies ?? ['IPv4'] };
+
+function applySpecSeen(draft: Draft, spec: SpecVersion, content: JournalledSpec | undefined): void {
   if (draft.spec === undefined || draft.spec.uid === spec.uid) {
     // A record of an older generation changes nothing: the newest content stays with the newest version.
     if (draft.spec !== undefined && spec.generation < draft.spec.generation) return;
     draft.spec = { uid: spec.uid, generation: spec.generation };
-    draft.specContent = content;
+    draft.specContent = completed(content);
     return;
   }
   draft.formerUids = [...draft.formerUids, draft.spec.uid].slice(-FORMER_UID_COUNT_MAX);
   draft.spec = spec;
-  draft.specContent = content;
+  draft.specContent = completed(content);
   // The count of generations began anew. What was let go stays so until a later spec of the new object answers it.
   for (const ip of draft.withdrawn.keys()) draft.withdrawn.set(ip, spec.generation);
 }

@@ -77,6 +77,7 @@ const addPod = (pod: number): Step =>
     const result = allocate({
       ledger: node.ledger,
       enis: eniOf(node.spec),
+      families: ['IPv4'],
       routed: new Set(ADDRESSES),
       sandbox: sandbox(`p${pod}`),
     });
@@ -90,7 +91,7 @@ const addPod = (pod: number): Step =>
       );
       return;
     }
-    const { ip } = result.value;
+    const ip = result.value.addresses[0]!;
     assert.equal(before, undefined, 'CNI-2: a pod gets no second address');
     assert.ok(![...world.live.values()].includes(ip), `IP-1: ${ip} is live twice`);
     assert.ok(

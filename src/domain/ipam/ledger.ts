@@ -30,6 +30,10 @@ export interface SpecVersion {
   readonly generation: number;
 }
 
+/** A spec as a journal may hold it: from before there were address families, too. */
+export type JournalledSpec = Omit<NodeNetworkSpec, 'addressFamilies'> &
+  Partial<Pick<NodeNetworkSpec, 'addressFamilies'>>;
+
 /** What the journal holds; times are milliseconds since the epoch. */
 export type JournalRecord =
   | { readonly type: 'Allocated'; readonly at: number; readonly allocation: Allocation }
@@ -55,7 +59,7 @@ export type JournalRecord =
       readonly type: 'SpecSeen';
       readonly at: number;
       readonly spec: SpecVersion;
-      readonly content?: NodeNetworkSpec;
+      readonly content?: JournalledSpec;
     };
 
 /** The records, added up. Made only by `ledgerFrom` and `applyRecord`. */

@@ -1,6 +1,7 @@
 // NodeNetwork: the contract between controller and agent. The spec is the controller's; of the status, all but the
 // controller's own condition types is the agent's.
 
+import type { AddressFamily } from '../address/families.ts';
 import type { Cidr, Ip } from '../address/ip.ts';
 import type { DatapathSettings } from '../datapath/datapath-settings.ts';
 import type { PodDecision } from '../eniconfig/pod-choice.ts';
@@ -46,10 +47,13 @@ export interface SpecEni {
   readonly eniConfig: string;
   readonly subnetId: SubnetId;
   readonly subnetCidr: Cidr;
+  /** Absent: the subnet has none, or nobody on the node needs it. */
+  readonly subnetIpv6Cidr?: Cidr;
   readonly securityGroupIds: readonly SecurityGroupId[];
   readonly primaryAddress: Ip;
   /** Addresses that the agent may hand out, those being withdrawn included. Always empty on the primary ENI. */
   readonly addresses: readonly Ip[];
+  /** Blocks that the ENI holds whole. Of a /28 every address is in `addresses`; of a /80 those of pods without IPv4. */
   readonly prefixes: readonly Cidr[];
   /** Addresses that the controller wants back: the agent stops offering them. */
   readonly withdrawing: readonly Ip[];
@@ -72,6 +76,8 @@ export interface NodeNetworkSpec {
   readonly selection: Selection;
   /** How the ENIs' slots are filled from now on; what they hold of the other kind drains. */
   readonly mode: Mode;
+  /** What new pods get. A pod that has an address keeps what it has. */
+  readonly addressFamilies: readonly AddressFamily[];
   readonly intents: readonly Intent[];
   readonly enis: readonly SpecEni[];
   readonly settings: DatapathSettings;
@@ -95,8 +101,16 @@ export interface Condition {
   readonly lastTransitionAt: number;
 }
 
-/** `EniConfigSelected` and `AddressesAvailable` are the controller's; `AgentReady` is the agent's. */
-export type ConditionType = 'EniConfigSelected' | 'AddressesAvailable' | 'AgentReady';
+export type StatusOwner = 'controller' | 'agent';
+
+/** Condition type -> who alone writes it. All else in the status is the agent's. */
+export const CONDITION_OWNERS = {
+  EniConfigSelected: 'controller',
+  AddressesAvailable: 'controller',
+  AgentReady: 'agent',
+} as const satisfies Record<string, StatusOwner>;
+
+export type ConditionType = keyof typeof CONDITION_OWNERS;
 
 export interface NodeNetworkStatus {
   /** metadata.generation of the spec that this status answers. */

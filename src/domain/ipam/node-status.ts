@@ -37,6 +37,10 @@ export function statusOf(input: StatusInput): NodeNetworkStatus {
   };
 }
 
+/** Pods that hold an address: one of both families uses one grant, as its IPv6 address follows from the other. */
+export const servedPodCount = ({ used }: Pick<NodeNetworkStatus, 'used'>): number =>
+  new Set(used.map(({ pod }) => pod)).size;
+
 function agentReady({ ready, previous, now }: StatusInput): Condition {
   const before = previous.conditions.find((condition) => condition.type === 'AgentReady');
   const lastTransitionAt = before?.status === ready.status ? before.lastTransitionAt : now;

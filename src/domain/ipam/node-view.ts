@@ -1,5 +1,6 @@
 // Everything that the planner knows about one node, frozen at one moment.
 
+import type { AddressFamily } from '../address/families.ts';
 import type { Cidr, Ip } from '../address/ip.ts';
 import type { DatapathSettings } from '../datapath/datapath-settings.ts';
 import type { SubnetFacts } from '../eniconfig/eni-config.ts';
@@ -57,6 +58,8 @@ export interface PlanSettings {
   readonly datapath: DatapathSettings;
   readonly cooldownMs: number;
   readonly mode: Mode;
+  /** What new pods get. */
+  readonly addressFamilies: readonly AddressFamily[];
   readonly targets: WarmTargets;
   /** What happens to ENIs of the old choice when the choice changes. */
   readonly onEniConfigChange: 'Cordon' | 'Keep';

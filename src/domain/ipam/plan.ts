@@ -184,6 +184,7 @@ function specOf(view: NodeView, parts: readonly PlannedPart[]): NodeNetworkSpec 
     instance: view.instance,
     selection: view.selection,
     mode: view.settings.mode,
+    addressFamilies: view.settings.addressFamilies,
     intents: parts.flatMap(({ growth }) => growth.intents),
     enis: [...primary, ...secondary],
     settings: view.settings.datapath,

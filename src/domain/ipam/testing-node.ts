@@ -11,11 +11,11 @@ export const rested = (addresses: readonly Ip[]): JournalRecord => ({ type: 'Res
 
 export const sandbox = (containerId: string): SandboxKey => ({ containerId, ifName: 'eth0' });
 
-export const allocation = (containerId: string, address: string): Allocation => ({
+export const allocation = (containerId: string, ...addresses: readonly string[]): Allocation => ({
   sandbox: sandbox(containerId),
   pod: podKey('shop', containerId),
   podUid: `uid-${containerId}`,
-  addresses: [ip(address)],
+  addresses: addresses.map(ip),
   hostLink: `eni${containerId}`,
   netnsPath: `/run/netns/${containerId}`,
 });
@@ -23,6 +23,8 @@ export const allocation = (containerId: string, address: string): Allocation => 
 export interface EniOptions {
   readonly deviceIndex?: number;
   readonly addresses?: readonly string[];
+  readonly prefixes?: readonly string[];
+  readonly subnetIpv6?: string;
   readonly withdrawing?: readonly string[];
   readonly cordoned?: boolean;
   readonly primary?: boolean;
@@ -42,10 +44,11 @@ export function specEni(options: EniOptions): SpecEni {
     eniConfig: options.eniConfig ?? 'blue',
     subnetId: 'subnet-0000000b' as SubnetId,
     subnetCidr: cidr('10.1.0.0/24'),
+    ...(options.subnetIpv6 === undefined ? {} : { subnetIpv6Cidr: cidr(options.subnetIpv6) }),
     securityGroupIds: [],
     primaryAddress: ip(`10.1.0.${240 + deviceIndex}`),
     addresses: (options.addresses ?? []).map(ip),
-    prefixes: [],
+    prefixes: (options.prefixes ?? []).map(cidr),
     withdrawing: (options.withdrawing ?? []).map(ip),
     cordoned: options.cordoned ?? false,
     ...(options.chosenOnly === true ? { chosenOnly: true } : {}),

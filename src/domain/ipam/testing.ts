@@ -115,6 +115,7 @@ export const settings: PlanSettings = {
   datapath: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
   cooldownMs: 30_000,
   mode: 'SecondaryIP',
+  addressFamilies: ['IPv4'],
   targets: { warmIp: 2, warmEni: 1 },
   onEniConfigChange: 'Cordon',
   excessHoldMs: 30_000,

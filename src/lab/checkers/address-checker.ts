@@ -3,6 +3,7 @@
 import type { Ip } from '../../domain/address/ip.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
+import { holdsForPods, podAddresses } from '../ec2/pod-addresses.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 
@@ -39,7 +40,7 @@ export function createAddressChecker(world: WorldTruth): Checker {
       if (!world.isController(change.actor)) {
         // By no doing of ours EC2 may give it to anybody at once.
         const lost = change.kind === 'AddressesChanged' ? change.unassigned : [];
-        for (const ip of change.kind === 'EniDeleted' ? change.eni.addresses : lost) released.delete(ip);
+        for (const ip of change.kind === 'EniDeleted' ? podAddresses(change.eni) : lost) released.delete(ip);
         return;
       }
       const mayMove =
@@ -68,7 +69,7 @@ function checkGranted(world: WorldTruth, { address, node, pod }: LiveSandbox): v
   const instanceId = world.instanceOf(node);
   const attached = instanceId === undefined ? [] : world.ec2.enisOf(instanceId);
   const primary = attached.find((eni) => eni.attachment?.deviceIndex === 0);
-  if (primary?.addresses.includes(address) === true)
+  if (primary !== undefined && holdsForPods(primary, address))
     world.broken('IP-7', `${pod} has ${address} of a primary ENI`);
 }
 
@@ -77,9 +78,7 @@ function checkOnNode(world: WorldTruth, sandbox: LiveSandbox): void {
   if (world.isRobbed(sandbox)) return;
   const instanceId = world.instanceOf(node);
   const attached = instanceId === undefined ? [] : world.ec2.enisOf(instanceId);
-  const isThere = attached.some(
-    (eni) => eni.addresses.includes(address) && eni.attachment?.status === 'attached',
-  );
+  const isThere = attached.some((eni) => holdsForPods(eni, address) && eni.attachment?.status === 'attached');
   if (!isThere) world.broken('IP-2', `${pod} lives with ${address}, which no ENI attached to ${node} holds`);
 }
 

@@ -2,6 +2,7 @@
 
 import { INTENT_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
+import { holdsForPods } from '../ec2/pod-addresses.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 
@@ -66,10 +67,11 @@ function checkLimits(world: WorldTruth, eni: Ec2Eni): void {
       `${instance.instanceId} has ${attached.length} ENIs, its limit is ${limits.eniMax}`,
     );
   }
-  if (1 + eni.addresses.length > limits.ipv4PerEniMax) {
+  const slotCount = 1 + eni.addresses.length + eni.prefixes.length;
+  if (slotCount > limits.ipv4PerEniMax) {
     world.broken(
       'ENI-1',
-      `${eni.eniId} has ${1 + eni.addresses.length} addresses, its limit is ${limits.ipv4PerEniMax}`,
+      `${eni.eniId} has ${slotCount} addresses and prefixes, its limit is ${limits.ipv4PerEniMax}`,
     );
   }
   const indexes = new Set(attached.map((one) => one.attachment?.deviceIndex));
@@ -79,14 +81,13 @@ function checkLimits(world: WorldTruth, eni: Ec2Eni): void {
 
 function checkNotUnderPods(world: WorldTruth, eni: Ec2Eni, what: string): void {
   const instanceId = eni.attachment?.instanceId;
-  const held = new Set(eni.addresses);
   for (const sandbox of world.live.values()) {
-    if (held.has(sandbox.address) && !world.isRobbed(sandbox)) {
+    if (holdsForPods(eni, sandbox.address) && !world.isRobbed(sandbox)) {
       world.broken('ENI-3', `${eni.eniId} was ${what} while ${sandbox.pod} lives with ${sandbox.address}`);
     }
   }
   const record = world.cluster.list('NodeNetwork').find((one) => one.spec.instance.instanceId === instanceId);
   for (const ip of record?.status.cooling ?? []) {
-    if (held.has(ip)) world.broken('ENI-3', `${eni.eniId} was ${what} while ${ip} is cooling`);
+    if (holdsForPods(eni, ip)) world.broken('ENI-3', `${eni.eniId} was ${what} while ${ip} is cooling`);
   }
 }

@@ -2,6 +2,7 @@
 
 import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, INSTANCE_TAG } from '../../domain/ipam/tags.ts';
+import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import { type Obstacle, obstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
@@ -96,7 +97,7 @@ function checkLeftovers(world: WorldTruth, node: NodeName, place: Place): void {
     const isCurrent = eni.subnetId === subnetId && eni.tags[ENI_CONFIG_TAG] === name;
     if (isCurrent && sorted(eni.securityGroupIds) !== sorted(place.securityGroupIds))
       world.broken('LV-5', `${eni.eniId} of ${node} has groups that are not selected any more`);
-    const isOld = eni.subnetId !== subnetId && !eni.addresses.some((ip) => held.has(ip));
+    const isOld = eni.subnetId !== subnetId && !podAddresses(eni).some((ip) => held.has(ip));
     if (isOld)
       world.broken(
         'LV-5',

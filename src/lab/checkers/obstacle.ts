@@ -3,6 +3,7 @@
 import type { Ip } from '../../domain/address/ip.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
+import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { WorldTruth } from './checker.ts';
 import type { Place } from './selection-checker.ts';
 
@@ -36,9 +37,9 @@ export function obstacleOf(
       eni.tags[ENI_CONFIG_TAG] === place.name &&
       eni.attachment?.deviceIndex !== 0,
   );
-  const hasSlot = usable.some((eni) => 1 + eni.addresses.length < limits.ipv4PerEniMax);
+  const hasSlot = usable.some((eni) => 1 + eni.addresses.length + eni.prefixes.length < limits.ipv4PerEniMax);
   const held = addressesHeldOn(world, node);
-  if (usable.some((eni) => eni.addresses.some((ip) => !held.has(ip)))) return undefined;
+  if (usable.some((eni) => podAddresses(eni).some((ip) => !held.has(ip)))) return undefined;
   const free = world.ec2.subnet(subnetId)?.freeAddressCount ?? 0;
   const canAttach = attached.length < limits.eniMax;
   if (!hasSlot && !canAttach) return 'its instance is full';

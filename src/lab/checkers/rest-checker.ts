@@ -4,6 +4,7 @@ import type { NodeName } from '../../domain/ids.ts';
 import { ledgerFrom } from '../../domain/ipam/apply-record.ts';
 import type { JournalRecord } from '../../domain/ipam/ledger.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
+import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import { addressesHeldOn, obstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
@@ -71,7 +72,7 @@ function checkWarmPool({ world, placeOf, warmIpTarget }: RestSources, node: Node
   const idle = world.ec2
     .enisOf(instanceId)
     .filter((eni) => eni.tags[OWNER_TAG] !== undefined)
-    .flatMap((eni) => eni.addresses.filter((ip) => !held.has(ip)));
+    .flatMap((eni) => podAddresses(eni).filter((ip) => !held.has(ip)));
   if (idle.length > warmIpTarget)
     world.broken('LV-2', `${node} holds ${idle.length} idle addresses, its target is ${warmIpTarget}`);
   if (idle.length < warmIpTarget && obstacleOf(world, node, place) === undefined)
@@ -92,11 +93,7 @@ function checkAgreement({ world, journalOf }: RestSources, node: NodeName): void
   };
   const own = world.ec2.enisOf(instanceId).filter((eni) => eni.tags[OWNER_TAG] !== undefined);
   const granted = record.spec.enis.flatMap((eni) => eni.addresses);
-  compare(
-    'the addresses in EC2 and in the spec',
-    own.flatMap((eni) => eni.addresses),
-    granted,
-  );
+  compare('the addresses in EC2 and in the spec', own.flatMap(podAddresses), granted);
   const live = [...world.live.values()].filter((sandbox) => sandbox.node === node);
   compare(
     'live pods and status.used',

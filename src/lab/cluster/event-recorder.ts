@@ -26,7 +26,7 @@ export function createEventRecorder(now: () => number): EventRecorder {
   return {
     record: (event) => {
       const { kind, namespace, name } = event.about;
-      const key = JSON.stringify([kind, namespace, name, event.type, event.reason, event.message]);
+      const key = [kind, namespace, name, event.type, event.reason, event.message].join('\n');
       const before = events.get(key);
       const recorded: RecordedEvent = {
         ...event,
@@ -35,8 +35,7 @@ export function createEventRecorder(now: () => number): EventRecorder {
         lastAt: now(),
       };
       events.set(key, recorded);
-      const [oldest] = events.keys();
-      if (events.size > EVENT_MAX && oldest !== undefined) events.delete(oldest);
+      if (events.size > EVENT_MAX) dropOldest(events);
       for (const notify of listeners) notify(recorded);
     },
     list: () => [...events.values()],
@@ -45,4 +44,9 @@ export function createEventRecorder(now: () => number): EventRecorder {
       return { close: () => listeners.delete(notify) };
     },
   };
+}
+
+function dropOldest(events: Map<string, RecordedEvent>): void {
+  const [oldest] = events.keys();
+  if (oldest !== undefined) events.delete(oldest);
 }

@@ -1,9 +1,9 @@
 // The objects of the simulated cluster, as etcd has them: uids, resource versions, generations, and who hears of changes.
 
 import { assert } from '../../domain/result.ts';
+import { sameData } from '../../domain/same-data.ts';
 import type { Kind, KindMap, Subscription } from '../../ports/cluster.ts';
 import { type Random, randomHex } from '../../ports/random.ts';
-import { sameData } from '../../domain/same-data.ts';
 
 /** What the store itself sets. */
 type Versioning = 'uid' | 'resourceVersion' | 'generation';

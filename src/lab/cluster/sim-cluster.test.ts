@@ -49,6 +49,7 @@ clusterContract('simulated cluster', async () => {
   const { admin } = sim;
   return {
     cluster,
+    agent: sim.client({ clock: kernel.clock('agent') }),
     clock: kernel.clock('test'),
     run,
     applyNode: async (name, given) =>

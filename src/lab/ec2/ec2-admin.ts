@@ -30,6 +30,7 @@ import {
 } from './network-operations.ts';
 import { publishFreeCount, type Region, type SimVpc } from './region.ts';
 import type { GroupRule, SimSecurityGroup } from './security-group.ts';
+import type { SubnetPool } from './subnet-pool.ts';
 import type { BucketName, Ec2Action, TokenBuckets } from './token-bucket.ts';
 
 type Ec2Result<T> = Result<T, Ec2Failure>;
@@ -38,6 +39,7 @@ export interface ForeignEni {
   readonly subnetId: SubnetId;
   readonly securityGroupIds?: readonly SecurityGroupId[];
   readonly secondaryAddressCount?: number;
+  readonly prefixCount?: number;
   readonly description?: string;
   readonly tags?: Readonly<Record<string, string>>;
   /** Attached to it, at the lowest free device index, when given. */
@@ -74,6 +76,8 @@ export interface Ec2Admin {
   setEniGroups(eniId: EniId, securityGroupIds: readonly SecurityGroupId[]): Ec2Result<void>;
   /** Others take at most `count` free addresses; answers how many they got. */
   occupyAddresses(subnetId: SubnetId, count: number): Ec2Result<number>;
+  /** Others take one address of each whole free /28 block; answers how many. Then no prefix is to be had. */
+  fragmentSubnet(subnetId: SubnetId): Ec2Result<number>;
   /** Others give back at most `count` of the addresses they occupy; answers how many. */
   vacateAddresses(subnetId: SubnetId, count: number): Ec2Result<number>;
   denyAction(action: Ec2Action): void;
@@ -123,8 +127,12 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
     unassignAddresses: (eniId, addresses) => byPerson(() => unassignAddresses(region, { eniId, addresses })),
     setEniGroups: (eniId, securityGroupIds) =>
       byPerson(() => setEniGroups(region, { eniId, securityGroupIds })),
-    occupyAddresses: (subnetId, count) => byPerson(() => changeOccupation(region, subnetId, count)),
-    vacateAddresses: (subnetId, count) => byPerson(() => changeOccupation(region, subnetId, -count)),
+    occupyAddresses: (subnetId, count) =>
+      byPerson(() => changeOccupation(region, subnetId, (pool) => pool.occupy(count))),
+    vacateAddresses: (subnetId, count) =>
+      byPerson(() => changeOccupation(region, subnetId, (pool) => pool.vacate(count))),
+    fragmentSubnet: (subnetId) =>
+      byPerson(() => changeOccupation(region, subnetId, (pool) => pool.scatter())),
     denyAction: (action) => {
       denied.add(action);
     },
@@ -142,7 +150,7 @@ function createForeignEni(region: Region, request: ForeignEni): Ec2Result<Ec2Eni
     subnetId: request.subnetId,
     securityGroupIds: request.securityGroupIds ?? [],
     secondaryAddressCount: request.secondaryAddressCount ?? 0,
-    prefixCount: 0,
+    prefixCount: request.prefixCount ?? 0,
     ipv6PrefixCount: 0,
     description: request.description ?? 'ELB app/foreign',
     tags: request.tags ?? {},
@@ -167,11 +175,15 @@ function forceDetach(region: Region, eniId: EniId): Ec2Result<void> {
   return ok(undefined);
 }
 
-/** Positive: others take addresses; negative: they give them back. Answers how many changed hands. */
-function changeOccupation(region: Region, subnetId: SubnetId, count: number): Ec2Result<number> {
+/** Others take addresses or give them back. Answers how many changed hands. */
+function changeOccupation(
+  region: Region,
+  subnetId: SubnetId,
+  change: (pool: SubnetPool) => number,
+): Ec2Result<number> {
   const pool = region.pools.get(subnetId);
   if (pool === undefined) return subnetNotFound(subnetId);
-  const changed = count >= 0 ? pool.occupy(count) : pool.vacate(-count);
+  const changed = change(pool);
   publishFreeCount(region, subnetId);
   region.emit({ kind: 'SubnetChanged', subnetId });
   return ok(changed);

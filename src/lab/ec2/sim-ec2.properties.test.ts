@@ -33,6 +33,8 @@ const COMMANDS = [
   'attach',
   'assign',
   'unassign',
+  'assign-prefixes',
+  'unassign-prefixes',
   'detach',
   'delete',
   'describe',
@@ -40,6 +42,7 @@ const COMMANDS = [
   'terminate',
   'occupy',
   'vacate',
+  'fragment',
   'foreign',
   'person-detach',
   'person-delete',
@@ -69,6 +72,7 @@ function performAsPerson({ sim, account }: World, { command, which }: Step): voi
   }
   if (command === 'terminate') admin.terminateInstance(instanceId);
   if (command === 'occupy') must(admin.occupyAddresses(subnetId, which % 20));
+  if (command === 'fragment') must(admin.fragmentSubnet(subnetId));
   if (command === 'vacate') must(admin.vacateAddresses(subnetId, which % 20));
   if (command === 'foreign') admin.createForeignEni({ subnetId, instanceId });
   if (command === 'person-detach' && eniId !== undefined) admin.detachEni(eniId);
@@ -85,9 +89,9 @@ function call({ sim, ec2, account }: World, { command, which }: Step): void {
       clientToken: `token-${which % 5}`,
       subnetId: subnetOf(account, which),
       securityGroupIds: [account.securityGroupId],
-      secondaryAddressCount: which % 11,
-      prefixCount: 0,
-      ipv6PrefixCount: 0,
+      secondaryAddressCount: which % 3 === 0 ? 0 : which % 11,
+      prefixCount: which % 3 === 0 ? which % 4 : 0,
+      ipv6PrefixCount: which % 7 === 0 ? 1 : 0,
       description: '',
       tags: {},
     });
@@ -98,6 +102,13 @@ function call({ sim, ec2, account }: World, { command, which }: Step): void {
   if (command === 'assign') void ec2.assignPrivateIpAddresses({ eniId, count: which % 4 });
   if (command === 'unassign') {
     void ec2.unassignPrivateIpAddresses({ eniId, addresses: eni?.addresses.slice(0, which % 3) ?? [] });
+  }
+  if (command === 'assign-prefixes') {
+    void ec2.assignPrefixes({ eniId, family: which % 5 === 0 ? 6 : 4, count: which % 4 });
+  }
+  if (command === 'unassign-prefixes') {
+    const prefixes = (which % 5 === 0 ? eni?.ipv6Prefixes : eni?.prefixes) ?? [];
+    void ec2.unassignPrefixes({ eniId, prefixes: prefixes.slice(0, which % 3) });
   }
   if (command === 'detach') {
     const attachmentId = eni?.attachment?.attachmentId ?? ('eni-attach-0123456789abcdef0' as AttachmentId);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { cidrContains } from '../../domain/address/cidr.ts';
 import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import { seededRandom } from '../kernel/seeded-random.ts';
 import { createSubnetPool } from './subnet-pool.ts';
@@ -49,15 +50,16 @@ test('giving back what nobody holds is a mistake of the lab', () => {
 
 test('whatever is taken and given back, every address has one holder and the counts add up', () => {
   const step = fc.record({
-    op: fc.constantFrom('take', 'give', 'occupy', 'vacate'),
+    op: fc.constantFrom('take', 'give', 'take-prefixes', 'give-prefixes', 'occupy', 'scatter', 'vacate'),
     count: fc.nat({ max: 8 }),
     isRandom: fc.boolean(),
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const pool = createSubnetPool('10.0.0.0/27' as Cidr);
+      const pool = createSubnetPool('10.0.0.0/25' as Cidr);
       const order = seededRandom(1);
       const held = new Set<Ip>();
+      const prefixes = new Set<Cidr>();
       for (const { op, count, isRandom } of steps) {
         if (op === 'take') {
           for (const address of pool.take({ count, ...(isRandom ? { order } : {}) }) ?? []) {
@@ -68,9 +70,27 @@ test('whatever is taken and given back, every address has one holder and the cou
           const given = [...held].slice(0, count);
           pool.give(given);
           for (const address of given) held.delete(address);
-        } else if (op === 'occupy') pool.occupy(count);
+        } else if (op === 'take-prefixes') {
+          const whole = pool.freePrefixCount();
+          const taken = pool.takePrefixes({ count: count % 3, ...(isRandom ? { order } : {}) });
+          assert.equal(taken === undefined, whole < count % 3);
+          for (const prefix of taken ?? []) {
+            assert.ok(!prefixes.has(prefix), `${prefix} is given out twice`);
+            assert.ok(
+              ![...held].some((address) => cidrContains(prefix, address)),
+              `${prefix} holds an address`,
+            );
+            prefixes.add(prefix);
+          }
+        } else if (op === 'give-prefixes') {
+          const given = [...prefixes].slice(0, count);
+          pool.givePrefixes(given);
+          for (const prefix of given) prefixes.delete(prefix);
+        } else if (op === 'scatter') pool.scatter();
+        else if (op === 'occupy') pool.occupy(count);
         else pool.vacate(count);
-        assert.equal(pool.freeCount() + pool.reservedCount + pool.occupiedCount() + held.size, pool.size);
+        const heldCount = held.size + 16 * prefixes.size;
+        assert.equal(pool.freeCount() + pool.reservedCount + pool.occupiedCount() + heldCount, pool.size);
       }
     }),
     { seed: 4711, numRuns: 300 },

@@ -33,6 +33,8 @@ export interface SubnetPool {
   freePrefixCount(): number;
   /** Occupies at most `count` free addresses, highest first; answers how many. */
   occupy(count: number): number;
+  /** Occupies one address, the last, of each whole free /28 block; answers how many. */
+  scatter(): number;
   /** Frees at most `count` occupied addresses, lowest first; answers how many. */
   vacate(count: number): number;
 }
@@ -85,7 +87,6 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
   const uses = createUses(size);
   const reserved = reservedAddresses(cidr);
   for (const address of reserved) uses.put(ipv4ToNumber(address) - base, RESERVED);
-  let occupiedCount = 0;
   // Every address below is not free, so a search for the lowest free one may start here.
   let lowestFree = 0;
 
@@ -104,7 +105,6 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
     size,
     reservedCount: reserved.length,
     freeCount: () => uses.freeCount(),
-    occupiedCount: () => occupiedCount,
     take: ({ count, order }) => {
       if (count > uses.freeCount()) return undefined;
       const taken: Ip[] = [];
@@ -131,9 +131,27 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
       }
     },
     freePrefixCount: () => uses.wholeBlocks.freeCount(),
+    ...occupationOf(uses, free),
+  };
+}
+
+/** What others than ENIs take. */
+function occupationOf(
+  uses: Uses,
+  free: (index: number) => void,
+): Pick<SubnetPool, 'occupiedCount' | 'occupy' | 'scatter' | 'vacate'> {
+  let occupiedCount = 0;
+  return {
+    occupiedCount: () => occupiedCount,
     occupy: (count) => {
-      const found = indexesOf(uses.of, FREE).slice(count === 0 ? size : -count);
+      const found = indexesOf(uses.of, FREE).slice(count === 0 ? uses.of.length : -count);
       for (const index of found) uses.put(index, OCCUPIED);
+      occupiedCount += found.length;
+      return found.length;
+    },
+    scatter: () => {
+      const found = uses.wholeBlocks.find(uses.wholeBlocks.freeCount(), undefined) ?? [];
+      for (const block of found) uses.put((block + 1) * PREFIX_SIZE - 1, OCCUPIED);
       occupiedCount += found.length;
       return found.length;
     },

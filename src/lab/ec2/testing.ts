@@ -25,7 +25,7 @@ export const M5_LARGE: InstanceLimits = {
 
 export interface SmallAccount {
   readonly vpcId: VpcId;
-  /** 10.0.1.0/24 in zone a, the instance's. */
+  /** 10.0.1.0/24 and 2600:1f14:0:ab01::/64 in zone a, the instance's. */
   readonly subnetId: SubnetId;
   /** 10.0.2.0/24 in zone b. */
   readonly otherZoneSubnetId: SubnetId;
@@ -38,11 +38,20 @@ export interface SmallAccount {
 }
 
 export function createSmallAccount({ admin }: SimEc2): SmallAccount {
-  const { vpcId } = must(admin.createVpc({ cidrs: ['10.0.0.0/16' as Cidr] }));
+  const { vpcId } = must(
+    admin.createVpc({ cidrs: ['10.0.0.0/16' as Cidr, '2600:1f14:0:ab00::/56' as Cidr] }),
+  );
   const other = must(admin.createVpc({ cidrs: ['10.9.0.0/16' as Cidr] }));
   const subnet = (zone: string, cidr: string, tags: Readonly<Record<string, string>> = {}): SubnetId =>
     must(admin.createSubnet({ vpcId, zone, cidr: cidr as Cidr, tags })).subnetId;
-  const subnetId = subnet('a', '10.0.1.0/24');
+  const { subnetId } = must(
+    admin.createSubnet({
+      vpcId,
+      zone: 'a',
+      cidr: '10.0.1.0/24' as Cidr,
+      ipv6Cidr: '2600:1f14:0:ab01::/64' as Cidr,
+    }),
+  );
   const { securityGroupId } = must(admin.createSecurityGroup({ vpcId, name: 'pods' }));
   const { securityGroupId: otherVpcSecurityGroupId } = must(
     admin.createSecurityGroup({ vpcId: other.vpcId, name: 'elsewhere' }),

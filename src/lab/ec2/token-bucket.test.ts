@@ -8,6 +8,8 @@ import { type BucketName, createTokenBuckets } from './token-bucket.ts';
 const cases: readonly { name: BucketName; capacity: number; refillPerSecond: number }[] = [
   { name: 'CreateNetworkInterface', capacity: 100, refillPerSecond: 5 },
   { name: 'AssignPrivateIpAddresses', capacity: 100, refillPerSecond: 5 },
+  { name: 'AssignIpv6Addresses', capacity: 100, refillPerSecond: 5 },
+  { name: 'UnassignIpv6Addresses', capacity: 100, refillPerSecond: 5 },
   { name: 'AttachNetworkInterface', capacity: 50, refillPerSecond: 5 },
   { name: 'DetachNetworkInterface', capacity: 50, refillPerSecond: 5 },
   { name: 'DescribeNetworkInterfaces', capacity: 100, refillPerSecond: 20 },

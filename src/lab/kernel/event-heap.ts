@@ -9,6 +9,8 @@ export interface SimEvent {
   readonly owner: string;
   readonly label: string;
   readonly run: () => void;
+  /** Of the process that set it: with its end, the event is off. */
+  readonly life: { readonly isAlive: boolean };
   cancelled: boolean;
 }
 
@@ -24,7 +26,9 @@ const isBefore = (a: SimEvent, b: SimEvent): boolean => {
   return a.sequence < b.sequence;
 };
 
-/** Cancelled events are dropped when they come to the top, so a cancel costs nothing. */
+const isOff = ({ cancelled, life }: SimEvent): boolean => cancelled || !life.isAlive;
+
+/** Events that are off are dropped when they come to the top, so a cancel, or a process' end, costs nothing. */
 export function createEventHeap(): EventHeap {
   const heap: SimEvent[] = [];
 
@@ -35,8 +39,8 @@ export function createEventHeap(): EventHeap {
     if (heap.length > 0) sink(heap, last);
     return top;
   };
-  const dropCancelled = (): void => {
-    while (heap[0]?.cancelled === true) popTop();
+  const dropWhatIsOff = (): void => {
+    for (let top = heap[0]; top !== undefined && isOff(top); top = heap[0]) popTop();
   };
 
   return {
@@ -45,11 +49,11 @@ export function createEventHeap(): EventHeap {
       rise(heap, event);
     },
     pop: () => {
-      dropCancelled();
+      dropWhatIsOff();
       return popTop();
     },
     peek: () => {
-      dropCancelled();
+      dropWhatIsOff();
       return heap[0];
     },
   };

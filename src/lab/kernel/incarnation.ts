@@ -1,7 +1,7 @@
 // One life of a simulated process: from its start to its crash.
 
 import { assert } from '../../domain/result.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
 import type { SimEvent } from './event-heap.ts';
 
 export interface Incarnation {
@@ -20,40 +20,37 @@ export interface IncarnationContext {
   readonly now: () => number;
   /** Of the world's clock, which nobody sets. */
   readonly bootNow: () => number;
-  readonly schedule: (request: { owner: string; ms: number; label: string; run: () => void }) => SimEvent;
+  readonly schedule: (
+    request: Pick<SimEvent, 'owner' | 'label' | 'run' | 'life'> & { ms: number },
+  ) => SimEvent;
 }
 
+const NO_TIMER: Timer = { cancel: () => {} };
+
 export function createIncarnation({ owner, now, bootNow, schedule }: IncarnationContext): Incarnation {
-  let alive = true;
-  const pending = new Set<SimEvent>();
+  const life = { isAlive: true };
   const waits = new Map<symbol, string>();
 
+  const start = (ms: number, label: string, run: () => void): SimEvent | undefined => {
+    // The text is made only when it is needed: there are thousands of timers in a second.
+    if (!(ms >= 0 && Number.isFinite(ms))) assert(false, `timer ${label} of ${owner} is set ${ms} ms ahead`);
+    return life.isAlive ? schedule({ owner, life, ms, label, run }) : undefined;
+  };
   const clock: Clock = {
     now,
     bootNow,
     timer: (ms, label, run) => {
-      assert(ms >= 0 && Number.isFinite(ms), `timer ${label} of ${owner} is set ${ms} ms ahead`);
-      if (!alive) return { cancel: () => {} };
-      const event = schedule({
-        owner,
-        ms,
-        label,
-        run: () => {
-          pending.delete(event);
-          run();
-        },
-      });
-      pending.add(event);
+      const event = start(ms, label, run);
+      if (event === undefined) return NO_TIMER;
       return {
         cancel: () => {
           event.cancelled = true;
-          pending.delete(event);
         },
       };
     },
     sleep: (ms, label) =>
       new Promise((resolve) => {
-        clock.timer(ms, label, resolve);
+        start(ms, label, resolve);
       }),
   };
 
@@ -61,12 +58,12 @@ export function createIncarnation({ owner, now, bootNow, schedule }: Incarnation
     clock,
     guard: (promise, label) =>
       new Promise((resolve, reject) => {
-        if (!alive) return;
+        if (!life.isAlive) return;
         const wait = Symbol(label);
         waits.set(wait, label);
         const whenAlive = (settle: () => void): void => {
           waits.delete(wait);
-          if (alive) settle();
+          if (life.isAlive) settle();
         };
         promise.then(
           (value) => whenAlive(() => resolve(value)),
@@ -74,11 +71,9 @@ export function createIncarnation({ owner, now, bootNow, schedule }: Incarnation
         );
       }),
     waiting: () => [...waits.values()],
-    isAlive: () => alive,
+    isAlive: () => life.isAlive,
     kill: () => {
-      alive = false;
-      for (const event of pending) event.cancelled = true;
-      pending.clear();
+      life.isAlive = false;
       waits.clear();
     },
   };

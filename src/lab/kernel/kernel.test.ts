@@ -58,20 +58,23 @@ describe('seeded random', () => {
   });
 });
 
-test('the event heap gives events by time, then by order of setting, and drops cancelled ones', () => {
+test('the event heap gives events by time, then by order of setting, and drops those that are cancelled or of a dead process', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.record({ at: fc.nat({ max: 20 }), cancelled: fc.boolean() }), { maxLength: 60 }),
+      fc.array(fc.record({ at: fc.nat({ max: 20 }), cancelled: fc.boolean(), isAlive: fc.boolean() }), {
+        maxLength: 60,
+      }),
       (rows) => {
         const heap = createEventHeap();
         const events = rows.map(
-          ({ at, cancelled }, sequence): SimEvent => ({
+          ({ at, cancelled, isAlive }, sequence): SimEvent => ({
             at,
             tie: 0,
             sequence,
             owner: 'o',
             label: 'l',
             run: () => {},
+            life: { isAlive },
             cancelled,
           }),
         );
@@ -79,7 +82,7 @@ test('the event heap gives events by time, then by order of setting, and drops c
         const popped: SimEvent[] = [];
         for (let event = heap.pop(); event !== undefined; event = heap.pop()) popped.push(event);
         const expected = events
-          .filter((event) => !event.cancelled)
+          .filter((event) => !event.cancelled && event.life.isAlive)
           .sort((a, b) => a.at - b.at || a.sequence - b.sequence);
         assert.deepEqual(popped, expected);
       },

@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { createEventHeap, type EventHeap, type SimEvent } from './event-heap.ts';
 import { createIncarnation, type Incarnation, type IncarnationContext } from './incarnation.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
-import { createTrace, type Trace } from './trace.ts';
+import { createTrace, nameOf, type Trace } from './trace.ts';
 
 export interface KernelOptions {
   /** 32 bits. */
@@ -76,7 +76,7 @@ function step(timeline: Timeline, untilMs: number): boolean {
   timeline.heap.pop();
   timeline.now = next.at;
   timeline.eventCount += 1;
-  timeline.trace.add(next.owner, next);
+  timeline.trace.add(next);
   next.run();
   return true;
 }
@@ -94,7 +94,7 @@ async function runEvents(timeline: Timeline, request: RunRequest): Promise<RunEn
     eventsOfInstant = timeline.now === instant ? eventsOfInstant + 1 : 1;
     instant = timeline.now;
     if (eventsOfInstant > EVENTS_PER_INSTANT_MAX) {
-      return { kind: 'Livelock', labels: timeline.trace.recent('', 5).map((event) => event.label) };
+      return { kind: 'Livelock', labels: timeline.trace.recent('', 5).map(nameOf) };
     }
   }
   return undefined;
@@ -110,14 +110,15 @@ export function createKernel(options: KernelOptions): Kernel {
   const skews = new Map<string, number>(); // owner -> ms
   let sequence = 0;
 
-  const schedule: IncarnationContext['schedule'] = ({ owner, ms, label, run }) => {
+  const schedule: IncarnationContext['schedule'] = ({ owner, life, ms, label, run }) => {
     const event: SimEvent = {
       at: timeline.now + ms,
       tie: ties?.uint32() ?? 0,
       sequence: sequence++,
       owner,
-      label: `${owner}/${label}`,
+      label,
       run,
+      life,
       cancelled: false,
     };
     timeline.heap.push(event);
@@ -166,6 +167,6 @@ export function createKernel(options: KernelOptions): Kernel {
     recentEvents: (ownerPrefix = '', count = RECENT_EVENT_COUNT) =>
       timeline.trace
         .recent(ownerPrefix, count)
-        .map((event) => `+${((event.at - startAt) / 1000).toFixed(3)}s ${event.label}`),
+        .map((event) => `+${((event.at - startAt) / 1000).toFixed(3)}s ${nameOf(event)}`),
   };
 }

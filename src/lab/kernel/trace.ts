@@ -4,11 +4,15 @@ export interface TracedEvent {
   readonly sequence: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
+  readonly owner: string;
   readonly label: string;
 }
 
+/** What reports call the event. */
+export const nameOf = ({ owner, label }: TracedEvent): string => `${owner}/${label}`;
+
 export interface Trace {
-  add(owner: string, event: TracedEvent): void;
+  add(event: TracedEvent): void;
   /** 16 hex digits: equal for two runs that did the same things at the same times. */
   hash(): string;
   /** The last events of the owners whose name starts with `ownerPrefix`, oldest first, at most `count`. */
@@ -19,27 +23,21 @@ export interface Trace {
 const RECENT_EVENT_MAX = 64;
 
 /** Two multiplicative lanes of 32 bits: cheap, and enough to tell runs apart. No defence against a forger. */
-function createHash(): { add(label: string, at: number): void; hex(): string } {
+function createHash(): { add(ownerWord: number, label: string, at: number): void; hex(): string } {
   let low = 0x811c9dc5;
   let high = 0x9747b28c;
   // Most labels come again and again.
   const words = new Map<string, number>();
-  const wordOf = (label: string): number => {
-    const known = words.get(label);
-    if (known !== undefined) return known;
-    let word = 0x811c9dc5;
-    for (let index = 0; index < label.length; index++)
-      word = Math.imul(word ^ label.charCodeAt(index), 0x01000193);
-    words.set(label, word);
-    return word;
-  };
   const mix = (word: number): void => {
     low = Math.imul(low ^ word, 0x01000193);
     high = Math.imul(high ^ word, 0x85ebca6b) ^ (high >>> 15);
   };
   return {
-    add: (label, at) => {
-      mix(wordOf(label));
+    add: (ownerWord, label, at) => {
+      let word = words.get(label);
+      if (word === undefined) words.set(label, (word = wordOf(label)));
+      mix(ownerWord);
+      mix(word);
       mix(at | 0);
       mix(Math.floor(at / 0x1_0000_0000));
     },
@@ -47,19 +45,28 @@ function createHash(): { add(label: string, at: number): void; hex(): string } {
   };
 }
 
+/** FNV-1a. */
+function wordOf(text: string): number {
+  let word = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++)
+    word = Math.imul(word ^ text.charCodeAt(index), 0x01000193);
+  return word;
+}
+
 export function createTrace(): Trace {
   const hash = createHash();
   // owner -> its last events, as a ring: the event of count n is at index n % RECENT_EVENT_MAX
-  const rings = new Map<string, { events: TracedEvent[]; count: number }>();
+  const rings = new Map<string, { readonly word: number; readonly events: TracedEvent[]; count: number }>();
 
   return {
-    add: (owner, event) => {
-      hash.add(event.label, event.at);
+    add: (event) => {
+      const { owner, label, at } = event;
       let ring = rings.get(owner);
       if (ring === undefined) {
-        ring = { events: [], count: 0 };
+        ring = { word: wordOf(owner), events: [], count: 0 };
         rings.set(owner, ring);
       }
+      hash.add(ring.word, label, at);
       ring.events[ring.count % RECENT_EVENT_MAX] = event;
       ring.count += 1;
     },

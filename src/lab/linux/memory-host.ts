@@ -1,6 +1,6 @@
 // The host's own state in the memory kernel, brought to the desired one: the same changes, lines and refusals as on Linux.
 
-import { bitsOf, familyOf } from '../../domain/address/ip.ts';
+import { bitsOf, familyOf, type Ip } from '../../domain/address/ip.ts';
 import {
   type DesiredEniLink,
   type DesiredPod,
@@ -64,16 +64,16 @@ function applyEniLink(host: MemoryHost, eni: DesiredEniLink, changes: Changes): 
     link.up = true;
     changes.lines.push(`ip link set ${eni.link} up`);
   }
-  if (!eni.primary) applyEniAddress(link, eni, changes);
+  if (!eni.primary) for (const ip of eni.addresses) applyEniAddress(link, ip, changes);
 }
 
-/** The ENI's address as /32; the same address with another length makes way. */
-function applyEniAddress(link: MemoryLink, eni: DesiredEniLink, changes: Changes): void {
-  const length = bitsOf(familyOf(eni.address));
-  const isOwn = (address: MemoryLink['addresses'][number]): boolean => address.ip === eni.address;
+/** The ENI's address as /32 or /128; the same address with another length makes way. */
+function applyEniAddress(link: MemoryLink, own: Ip, changes: Changes): void {
+  const length = bitsOf(familyOf(own));
+  const isOwn = (address: MemoryLink['addresses'][number]): boolean => address.ip === own;
   if (!link.addresses.some((address) => isOwn(address) && address.prefixLength === length)) {
-    link.addresses.push({ ip: eni.address, prefixLength: length });
-    changes.lines.push(`ip addr add ${eni.address}/${length} dev ${link.name}`);
+    link.addresses.push({ ip: own, prefixLength: length });
+    changes.lines.push(`ip addr add ${own}/${length} dev ${link.name}`);
   }
   for (const { ip, prefixLength } of link.addresses.filter(
     (address) => isOwn(address) && address.prefixLength !== length,

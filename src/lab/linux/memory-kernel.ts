@@ -130,7 +130,8 @@ export function createMemoryKernel(): MemoryKernel {
       if (namespace === undefined) return false;
       namespaces.delete(netnsPath);
       for (const { hostLink } of namespace.links) dropLink(host, hostLink);
-      changed();
+      // The host does not hear of a namespace that had no link to it.
+      if (namespace.links.length > 0) changed();
       return true;
     },
     edit: (change) => {

@@ -296,6 +296,22 @@ describe('a simulated node', () => {
     }
   });
 
+  test('the host hears of the end of a namespace that had a link to it, and of no other', async () => {
+    const kernel = createMemoryKernel();
+    let heardCount = 0;
+    kernel.onChange(() => {
+      heardCount += 1;
+    });
+    kernel.makeNamespace('/run/netns/empty');
+    kernel.removeNamespace('/run/netns/empty');
+    assert.equal(heardCount, 0);
+    kernel.makeNamespace(pod.netnsPath);
+    await createMemoryStack({ kernel, clock: createKernel({ seed: 1 }).clock('agent') }).wirePod(pod);
+    heardCount = 0;
+    kernel.removeNamespace(pod.netnsPath);
+    assert.equal(heardCount, 1);
+  });
+
   test('a reboot takes all but the hardware', async () => {
     const kernel = createMemoryKernel();
     kernel.plugLink('0a:00:00:00:00:01');

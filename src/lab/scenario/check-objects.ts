@@ -2,9 +2,11 @@
 
 import { cidrContains } from '../../domain/address/cidr.ts';
 import type { PodKey } from '../../domain/ids.ts';
+import { servedPodCount } from '../../domain/ipam/node-status.ts';
 import { assert } from '../../domain/result.ts';
 import type { ClusterEvent } from '../../ports/cluster.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
+import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { CheckOf } from './check-schema.ts';
 import { type Lab, type LabNode, livingPods, podStateOf } from './lab.ts';
 import { securityGroupOf, subnetOf } from './scenario.ts';
@@ -71,8 +73,12 @@ export function sightEnis(lab: Lab, want: CheckOf<'enis'>): Sighting {
 }
 
 export function sightAddresses(lab: Lab, want: CheckOf<'addresses'>): Sighting {
-  const held = secondaryEnis(lab, nodeOf(lab, want.node)).reduce((sum, eni) => sum + eni.addresses.length, 0);
-  const used = lab.cluster.admin.nodeNetwork(want.node)?.status.used.length ?? 0;
+  const held = secondaryEnis(lab, nodeOf(lab, want.node)).reduce(
+    (sum, eni) => sum + podAddresses(eni).length,
+    0,
+  );
+  const status = lab.cluster.admin.nodeNetwork(want.node)?.status;
+  const used = status === undefined ? 0 : servedPodCount(status);
   return {
     held: held === want.held && (want.used === undefined || want.used === used),
     seen: `${want.node} holds ${held}, ${used} used`,

@@ -60,6 +60,8 @@ export interface KubeletDeps {
   readonly runtime: PodRuntime;
   /** The pod's sandbox is gone after a deletion: what a kubelet tells the API server, which then drops the object. */
   readonly onGone?: (pod: PodKey) => void;
+  /** The longest pause after a refused ADD, milliseconds; two seconds when absent. */
+  readonly backoffMaxMs?: () => number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -198,7 +200,7 @@ async function startPod(deps: KubeletDeps, { pod, life, update }: Start): Promis
     // As containerd does: a failed ADD is undone, and the next try has a new sandbox.
     await removeSandbox(deps, sandbox);
     await Promise.race([clock.sleep(backoffMs, `${pod.name}:back-off`), life.whenEnded]);
-    backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS);
+    backoffMs = Math.min(backoffMs * 2, deps.backoffMaxMs?.() ?? BACKOFF_MAX_MS);
   }
   return undefined;
 }

@@ -1,5 +1,7 @@
 // Plays a scenario's steps in their order, tells each, and sums up.
 
+import { servedPodCount } from '../../domain/ipam/node-status.ts';
+import { podAddresses } from '../ec2/pod-addresses.ts';
 import { type Interrupt, NO_INTERRUPT } from './interrupt.ts';
 import { judge } from './judge.ts';
 import type { Lab } from './lab.ts';
@@ -58,7 +60,7 @@ function summarise(lab: Lab, name: string): NodeSummary {
     why: selection?.source ?? 'not decided',
     eniCount: secondary.length,
     podCount: [...(node?.kubelet.pods.values() ?? [])].filter(({ phase }) => phase === 'Running').length,
-    usedCount: record?.status.used.length ?? 0,
-    heldCount: secondary.reduce((sum, eni) => sum + eni.addresses.length, 0),
+    usedCount: record === undefined ? 0 : servedPodCount(record.status),
+    heldCount: secondary.reduce((sum, eni) => sum + podAddresses(eni).length, 0),
   };
 }

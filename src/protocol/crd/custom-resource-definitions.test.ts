@@ -40,7 +40,7 @@ function schemaOf(definition: unknown): SchemaNode {
 const KEYWORDS = new Set(
   `type format description nullable properties required items additionalProperties enum pattern minLength maxLength
   minimum maximum minItems maxItems x-kubernetes-validations x-kubernetes-preserve-unknown-fields x-kubernetes-list-type
-  x-kubernetes-list-map-keys x-kubernetes-int-or-string default`.split(/\s+/),
+  x-kubernetes-list-map-keys x-kubernetes-map-type x-kubernetes-int-or-string default`.split(/\s+/),
 );
 
 function visit(node: SchemaNode, path: string, faults: string[]): void {

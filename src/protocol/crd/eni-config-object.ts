@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EniConfig } from '../../domain/eniconfig/eni-config.ts';
 import { ok, type Result } from '../../domain/result.ts';
 import { parseEniConfigSpec } from './eni-config.ts';
-import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
+import { type Meta, metaOf, objectMeta, readObject, type Unreadable, writtenWhole } from './object.ts';
 import { count } from './scalars.ts';
 
 /**
@@ -21,13 +21,15 @@ export const eniConfigSpec = z
   })
   .nullish();
 
-export const eniConfigStatus = z.object({
-  ready: z.boolean().describe('Whether the subnet and the groups can be used.'),
-  message: z.string().describe('What was found, or what is wrong and how to put it right.'),
-  zone: z.string().exactOptional(),
-  cidr: z.string().exactOptional(),
-  freeAddressCount: count.exactOptional().describe('Free addresses of the subnet.'),
-});
+export const eniConfigStatus = z
+  .object({
+    ready: z.boolean().describe('Whether the subnet and the groups can be used.'),
+    message: z.string().describe('What was found, or what is wrong and how to put it right.'),
+    zone: z.string().exactOptional(),
+    cidr: z.string().exactOptional(),
+    freeAddressCount: count.exactOptional().describe('Free addresses of the subnet.'),
+  })
+  .meta(writtenWhole);
 
 const eniConfigObject = z.object({
   metadata: objectMeta,

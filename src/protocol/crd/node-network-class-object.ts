@@ -4,18 +4,20 @@ import { z } from 'zod';
 import type { ClassSpec } from '../../domain/eniconfig/node-network-class.ts';
 import { ok, type Result } from '../../domain/result.ts';
 import { parseNodeNetworkClassSpec } from './node-network-class.ts';
-import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
+import { type Meta, metaOf, objectMeta, readObject, type Unreadable, writtenWhole } from './object.ts';
 import { count, eniConfigName } from './scalars.ts';
 
 /** ENIConfigs that a status lists. */
 const LISTED_MAX = 256;
 
-export const nodeNetworkClassStatus = z.object({
-  ready: z.boolean(),
-  message: z.string(),
-  nodeCount: count,
-  eniConfigs: z.array(eniConfigName).max(LISTED_MAX),
-});
+export const nodeNetworkClassStatus = z
+  .object({
+    ready: z.boolean(),
+    message: z.string(),
+    nodeCount: count,
+    eniConfigs: z.array(eniConfigName).max(LISTED_MAX),
+  })
+  .meta(writtenWhole);
 
 const nodeNetworkClassObject = z.object({
   metadata: objectMeta,

@@ -34,6 +34,7 @@ const eni = {
   eniConfig: 'a',
   subnetId: SUBNET,
   subnetCidr: '10.0.0.0/24',
+  subnetIpv6Cidr: 'fd00::/64',
   securityGroupIds: [GROUP],
   primaryAddress: '10.0.0.5',
   addresses: ['10.0.0.6', ...Array.from({ length: 16 }, (_, n) => `10.0.0.${16 + n}`), 'fd00::6'],
@@ -61,6 +62,7 @@ const wireSpec = {
     fix: 'make one',
   },
   mode: 'Prefix',
+  addressFamilies: ['IPv4', 'IPv6'],
   intents: [
     {
       id: 'intent-1',
@@ -113,7 +115,7 @@ suite('a NodeNetwork', () => {
     assert.ok(read.ok, JSON.stringify(read));
     assert.equal(read.value.spec.intents[0]?.notedAt, Date.UTC(2026, 10, 30, 10, 0, 0, 1));
     assert.deepEqual(writeNodeNetworkSpec(read.value.spec), { ok: true, value: wireSpec });
-    const written = writeNodeNetworkStatus(read.value);
+    const written = writeNodeNetworkStatus(read.value, 'agent');
     assert.deepEqual(written, { ok: true, value: { ...wireStatus, usedCount: 1, totalCount: 18 } });
     assert.ok(written.ok);
     assert.deepEqual(readNodeNetwork(object(wireSpec, written.value)), read);
@@ -130,6 +132,27 @@ suite('a NodeNetwork', () => {
     const read = readNodeNetwork(object(before));
     assert.ok(read.ok);
     assert.equal(read.value.spec.mode, 'SecondaryIP');
+  });
+
+  test('of a release before there were address families has IPv4', () => {
+    const { addressFamilies: _, ...before } = wireSpec;
+    const read = readNodeNetwork(object(before));
+    assert.ok(read.ok);
+    assert.deepEqual(read.value.spec.addressFamilies, ['IPv4']);
+  });
+
+  test('counts a pod once that holds an address of each family', () => {
+    const pod = 'default/web-1';
+    const used = [
+      { ip: '10.0.0.6', pod },
+      { ip: 'fd00::a00:6', pod },
+      { ip: '10.0.0.16', pod: 'default/web-2' },
+    ];
+    const read = readNodeNetwork(object(wireSpec, { ...wireStatus, used }));
+    assert.ok(read.ok);
+    const written = writeNodeNetworkStatus(read.value, 'agent');
+    assert.ok(written.ok);
+    assert.equal((written.value as { usedCount: number }).usedCount, 2);
   });
 
   test('that withdraws what it does not grant is refused by the name of the field', () => {

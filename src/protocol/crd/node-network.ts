@@ -1,18 +1,22 @@
 // The NodeNetwork object of Kubernetes (eniwhere.io/v1alpha1): the contract between controller and agent on the wire.
 
 import { z } from 'zod';
+import { ADDRESS_FAMILIES } from '../../domain/address/families.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import type { PodRefusal } from '../../domain/eniconfig/pod-choice.ts';
 import type { SelectionProblemCode, SelectionSource } from '../../domain/eniconfig/selection.ts';
 import { MODES } from '../../domain/ipam/mode.ts';
 import {
+  CONDITION_OWNERS,
   type ConditionType,
   emptyStatus,
   type NodeNetworkSpec,
   type NodeNetworkStatus,
+  type StatusOwner,
 } from '../../domain/ipam/node-network.ts';
+import { servedPodCount } from '../../domain/ipam/node-status.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
-import { type Meta, metaOf, objectMeta, readObject, type Unreadable } from './object.ts';
+import { type Meta, metaOf, objectMeta, readObject, type Unreadable, writtenWhole } from './object.ts';
 import {
   cidr,
   count,
@@ -47,6 +51,8 @@ const POD_COUNT_MAX = 1024;
 const NAMESPACE_COUNT_MAX = 1024;
 
 const listOf = { 'x-kubernetes-list-type': 'set' } as const;
+/** One writer sets it whole: the API server notes one owner for all that is in it, not one for each address. */
+const wholeList = { 'x-kubernetes-list-type': 'atomic' } as const;
 const mapBy = (key: string): Readonly<Record<string, unknown>> => ({
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': [key],
@@ -55,7 +61,7 @@ const mapBy = (key: string): Readonly<Record<string, unknown>> => ({
 const securityGroupIds = z.array(securityGroupId).max(GROUP_COUNT_MAX);
 const sentence = z.string().max(4096);
 const addressesOfEni = z.array(ip).max(ENI_ADDRESS_COUNT_MAX).meta(listOf);
-const addressesOfNode = z.array(ip).max(NODE_ADDRESS_COUNT_MAX).meta(listOf);
+const addressesOfNode = z.array(ip).max(NODE_ADDRESS_COUNT_MAX).meta(wholeList).default([]);
 
 const instance = z
   .object({
@@ -129,6 +135,7 @@ const eni = z
     eniConfig: eniConfigName.describe('The ENIConfig it was made for; empty for the node’s own subnet.'),
     subnetId,
     subnetCidr: cidr,
+    subnetIpv6Cidr: cidr.exactOptional().describe('The subnet’s IPv6 block, where the node has IPv6.'),
     securityGroupIds,
     primaryAddress: ip,
     addresses: addressesOfEni.describe('What the agent may hand out, and what it is to give back.'),
@@ -136,7 +143,9 @@ const eni = z
       .array(cidr)
       .max(ENI_PREFIX_COUNT_MAX)
       .meta(listOf)
-      .describe('Blocks that the ENI holds whole; their addresses are in `addresses`, too.'),
+      .describe(
+        'Blocks that the ENI holds whole. Every address of a /28 is in `addresses`, too; of a /80, those of pods without IPv4.',
+      ),
     withdrawing: addressesOfEni.describe('What the agent is to give back: it offers them no more.'),
     cordoned: z.boolean().describe('Takes no new pods, and is given back once empty.'),
     chosenOnly: z.literal(true).exactOptional().describe('Serves only pods that chose its ENIConfig.'),
@@ -197,6 +206,13 @@ export const nodeNetworkSpec = z
       .enum(MODES)
       .default('SecondaryIP')
       .describe('Whether slots of ENIs are filled with single addresses or with blocks.'),
+    addressFamilies: z
+      .array(z.enum(ADDRESS_FAMILIES))
+      .min(1)
+      .max(ADDRESS_FAMILIES.length)
+      .meta(listOf)
+      .default(['IPv4'])
+      .describe('What new pods get; absent: IPv4.'),
     intents: z
       .array(intent)
       .max(ENI_COUNT_MAX)
@@ -209,6 +225,7 @@ export const nodeNetworkSpec = z
   })
   .describe('The controller’s: what the node is granted.')
   .meta({
+    ...writtenWhole,
     'x-kubernetes-validations': [
       {
         rule: 'self.enis.all(a, self.enis.exists_one(b, b.networkCardIndex == a.networkCardIndex && b.deviceIndex == a.deviceIndex))',
@@ -226,18 +243,24 @@ const condition = z.object({
   lastTransitionTime: timestamp,
 });
 
+/** Two write it, each its own fields, so there may be those of one without the other's. */
 export const nodeNetworkStatus = z
   .object({
-    observedGeneration: z.int().min(0).describe('metadata.generation of the spec that this answers.'),
+    observedGeneration: z
+      .int()
+      .min(0)
+      .default(emptyStatus.observedGeneration)
+      .describe('metadata.generation of the spec that this answers.'),
     used: z
       .array(z.object({ ip, pod: podKey }))
       .max(NODE_ADDRESS_COUNT_MAX)
-      .meta(mapBy('ip')),
+      .meta(wholeList)
+      .default([]),
     cooling: addressesOfNode.describe('Released, and not yet rested.'),
     withdrawn: addressesOfNode.describe('Let go for ever: only these may be unassigned.'),
-    conditions: z.array(condition).max(32).meta(mapBy('type')),
+    conditions: z.array(condition).max(32).meta(mapBy('type')).default([]),
     // For people: `kubectl get` counts nothing. Made anew with every write, and never read.
-    usedCount: count.exactOptional(),
+    usedCount: count.exactOptional().describe('Pods that hold an address, or one of each family.'),
     totalCount: count.exactOptional().describe('Addresses that the ENIs hold for pods.'),
   })
   .describe('The agent’s, but for the controller’s own condition types.');
@@ -272,9 +295,12 @@ export function readNodeNetwork(value: unknown): Result<NodeNetworkObject, Unrea
 export const writeNodeNetworkSpec = (spec: NodeNetworkSpec): Result<unknown, string> =>
   encoded(nodeNetworkSpec, spec as z.output<typeof nodeNetworkSpec>, 'spec');
 
-/** The status of an object as it is written, with its counts. */
-export const writeNodeNetworkStatus = ({ spec, status }: SpecAndStatus): Result<unknown, string> =>
-  encoded(
+/** What of an object's status its `writer` writes: the controller its condition types, the agent all else, with counts. */
+export function writeNodeNetworkStatus(
+  { spec, status }: SpecAndStatus,
+  writer: StatusOwner,
+): Result<unknown, string> {
+  const written = encoded(
     nodeNetworkStatus,
     {
       ...status,
@@ -282,11 +308,16 @@ export const writeNodeNetworkStatus = ({ spec, status }: SpecAndStatus): Result<
         ...rest,
         lastTransitionTime: lastTransitionAt,
       })),
-      usedCount: status.used.length,
+      usedCount: servedPodCount(status),
       totalCount: grantedCount(spec),
     } as unknown as z.output<typeof nodeNetworkStatus>,
     'status',
   );
+  if (!written.ok) return written;
+  const whole = written.value as z.input<typeof nodeNetworkStatus>;
+  const conditions = (whole.conditions ?? []).filter(({ type }) => CONDITION_OWNERS[type] === writer);
+  return ok(writer === 'agent' ? { ...whole, conditions } : { conditions });
+}
 
 interface SpecAndStatus {
   readonly spec: NodeNetworkSpec;

@@ -16,6 +16,9 @@ export const objectMeta = z.object({
   deletionTimestamp: z.string().nullish(),
 });
 
+/** Of a part with one writer, who sets it whole: what is not in it any more is gone, whoever wrote it before. */
+export const writtenWhole = { 'x-kubernetes-map-type': 'atomic' } as const;
+
 export interface Meta {
   readonly name: string;
   readonly uid: string;

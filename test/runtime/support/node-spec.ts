@@ -40,6 +40,7 @@ export function nodeSpec(addresses: readonly string[], cooldownMs: number): Node
       reason: 'the node has the label',
     },
     mode: 'SecondaryIP',
+    addressFamilies: ['IPv4'],
     intents: [],
     enis: [
       { ...primary, mac: PRIMARY_MAC, subnetCidr: cidr('10.0.0.0/24'), primaryAddress: ip(NODE_ADDRESS) },

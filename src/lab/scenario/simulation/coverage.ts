@@ -54,11 +54,21 @@ export function createCoverage(ec2: SimEc2, cluster: SimCluster): CoverageRecord
     attachments: new Set(ec2.truth.enis().map(({ attachment }) => attachment?.status ?? 'none')),
     isSubnetFull: ec2.truth.subnets().some(({ freeAddressCount }) => freeAddressCount === 0),
   });
+  // Faults strike far more often than anything changes.
+  let known: readonly string[] | undefined;
+  const forget = (): void => {
+    known = undefined;
+  };
+  ec2.onChange(forget);
+  cluster.admin.onChange(forget);
+  const statesNow = (): readonly string[] => {
+    const now = facts();
+    return Object.entries(STATES).flatMap(([state, holds]) => (holds(now) ? [state] : []));
+  };
   return {
     struck: (fault) => {
-      const now = facts();
-      for (const [state, holds] of Object.entries(STATES)) {
-        if (!holds(now)) continue;
+      known ??= statesNow();
+      for (const state of known) {
         const pair = pairOf(fault, state);
         counts.set(pair, (counts.get(pair) ?? 0) + 1);
       }

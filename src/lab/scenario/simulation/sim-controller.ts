@@ -4,10 +4,12 @@ import { type ControllerSettings, parseControllerSettings } from '../../../contr
 import { fencedEc2 } from '../../../controller/fenced-ec2.ts';
 import { startController } from '../../../controller/start-controller.ts';
 import { assert } from '../../../domain/result.ts';
+import type { Subscription } from '../../../ports/cluster.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import type { FaultDial } from '../../faults/fault-profile.ts';
+import { startTicks, type TickOptions } from '../../faults/ticks.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type MortalClient, mortalClient, overheard } from './sim-client.ts';
@@ -50,8 +52,6 @@ const EC2_WRITES = [
   'detachNetworkInterface',
   'deleteNetworkInterface',
 ] as const;
-const TICK_MS = 1_000;
-const TICKS_PER_HOUR = 3600;
 
 interface Life {
   readonly name: string;
@@ -60,8 +60,11 @@ interface Life {
   isOver: boolean;
 }
 
-/** Starts the first controller. The next one knows nothing but what Kubernetes and EC2 say. */
-export function startControllers(parts: ControllerParts): void {
+/**
+ * Starts the first controller. The next one knows nothing but what Kubernetes and EC2 say. Once closed, none crashes any
+ * more, except those that are on their way to it.
+ */
+export function startControllers(parts: ControllerParts): Subscription {
   const { kernel, ec2, cluster, dial, log, tell, struck } = parts;
   const random = kernel.random.fork('controllers');
   const world = kernel.clock('world');
@@ -116,15 +119,13 @@ export function startControllers(parts: ControllerParts): void {
     });
     tell(`${name} starts`);
   }
-  const tick = (): void => {
-    if (chance(random, dial.profile().node.controllerCrashesPerHour / TICKS_PER_HOUR)) {
-      struck('node.controllerCrashesPerHour');
-      if (current !== undefined) crash(current);
-    }
-    world.timer(TICK_MS + drawBetween(random, { min: -400, max: 400 }), 'controller tick', tick);
+  const onTick: TickOptions['onTick'] = (odds) => {
+    if (!chance(random, odds(dial.profile().node.controllerCrashesPerHour))) return;
+    struck('node.controllerCrashesPerHour');
+    if (current !== undefined) crash(current);
   };
   start();
-  world.timer(TICK_MS, 'controller tick', tick);
+  return startTicks({ clock: world, random, label: 'controller tick', onTick });
 }
 
 function simSettings(): ControllerSettings {

@@ -3,6 +3,8 @@
 import type { InstanceId, NodeName } from '../../../domain/ids.ts';
 import { assert } from '../../../domain/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import type { Subscription } from '../../../ports/cluster.ts';
+import { startTicks, type TickOptions } from '../../faults/ticks.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
 import type { ChoiceModel } from './sim-choice.ts';
 import { createSimNode, type NodeSurroundings, type SimNode } from './sim-node.ts';
@@ -100,14 +102,10 @@ function relaunch({ launch, clock }: { launch: Fleet['launch']; clock: Clock }, 
     clock.timer(RELAUNCH_MS, 'node launched', () => relaunch({ launch, clock }, zone));
 }
 
-const TICK_MS = 1_000;
-const TICKS_PER_HOUR = 3600;
-
-/** Each second, by the profile's odds, something happens to a node: at any time between any two of its steps. */
-export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSurroundings): void {
+/** Each second until closed, by the profile's odds, something happens to a node: at any time between any two of its steps. */
+export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSurroundings): Subscription {
   const random = kernel.random.fork('fleet faults');
-  const clock = kernel.clock('world');
-  const tick = (): void => {
+  const onTick: TickOptions['onTick'] = (oddsAtTick) => {
     const { node: odds, person } = dial.profile();
     const nodes = fleet.nodes();
     // What people do is counted for the whole world, not per node.
@@ -120,15 +118,13 @@ export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSur
     ];
     for (const node of nodes) {
       for (const [fault, perHour, run] of rates) {
-        if (!chance(random, perHour / TICKS_PER_HOUR)) continue;
+        if (!chance(random, oddsAtTick(perHour))) continue;
         if (fault !== '') struck(fault);
         run(node);
       }
     }
-    // Not on the full second, so that crashes fall between steps of any length.
-    clock.timer(TICK_MS + drawBetween(random, { min: -400, max: 400 }), 'fleet tick', tick);
   };
-  clock.timer(TICK_MS, 'fleet tick', tick);
+  return startTicks({ clock: kernel.clock('world'), random, label: 'fleet tick', onTick });
 }
 
 export const zoneOfIndex = (index: number): Zone => ZONES[index % ZONES.length] ?? ZONES[0];

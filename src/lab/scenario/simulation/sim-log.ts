@@ -10,7 +10,7 @@ export function describeChange(change: Ec2Change): string {
     case 'EniCreated':
     case 'EniDeleted':
     case 'EniModified':
-      return `${who} ${change.kind} ${change.eni.eniId} in ${change.eni.subnetId} with ${change.eni.addresses.join(' ')}`;
+      return `${who} ${change.kind} ${change.eni.eniId} in ${change.eni.subnetId} with ${[...change.eni.addresses, ...change.eni.prefixes, ...change.eni.ipv6Prefixes].join(' ')}`;
     case 'AttachmentChanged':
       return `${who} ${change.eni.eniId} ${change.status} at ${change.attachment.instanceId}`;
     case 'AddressesChanged':

@@ -4,7 +4,7 @@ import type { InstanceId, NodeName } from '../../../domain/ids.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
-import type { FaultDial } from '../../faults/fault-profile.ts';
+import { calm, type FaultDial } from '../../faults/fault-profile.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { SeededRandom } from '../../kernel/seeded-random.ts';
@@ -51,6 +51,9 @@ export interface SimNode {
 }
 
 const BOOT_MS = { min: 100, max: 3_000 };
+/** Of a refused ADD. A kubelet waits for some 15 s; while there are faults, more tries meet more of them. */
+const BACKOFF_MAX_MS = 2_000;
+const CALM_BACKOFF_MAX_MS = 16_000;
 
 /** A node without power: see `powerOn`. */
 export function createSimNode(deps: SimNodeDeps): SimNode {
@@ -139,6 +142,7 @@ function startPods(
     onGone: (pod) => {
       if (cluster.admin.get('Pod', pod)?.deleting === true) cluster.admin.deletePod(pod);
     },
+    backoffMaxMs: () => (dial.profile() === calm ? CALM_BACKOFF_MAX_MS : BACKOFF_MAX_MS),
     clock,
     random: random.fork('kubelet'),
     log,

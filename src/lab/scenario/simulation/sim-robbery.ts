@@ -4,6 +4,7 @@ import type { Ip } from '../../../domain/address/ip.ts';
 import type { InstanceId, NodeName } from '../../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../../domain/ipam/tags.ts';
 import type { LiveSandbox } from '../../checkers/checker.ts';
+import { podAddresses } from '../../ec2/pod-addresses.ts';
 import type { Ec2Change } from '../../ec2/region.ts';
 
 export interface Robbery {
@@ -54,8 +55,8 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
       if (change.kind !== 'AttachmentChanged') return;
       const { attachment, eni, status, actor } = change;
       // What ends by a detach of ours ends by EC2's own doing.
-      if (status === 'detached' && actor === 'person') take(attachment.instanceId, eni.addresses);
-      if (status === 'attached') give(attachment.instanceId, eni.addresses);
+      if (status === 'detached' && actor === 'person') take(attachment.instanceId, podAddresses(eni));
+      if (status === 'attached') give(attachment.instanceId, podAddresses(eni));
     },
     isRobbed: ({ containerId }) => robbed.has(containerId),
     onAdded: ({ containerId, node, address }) => {

@@ -72,9 +72,9 @@ export function startWorld(options: WorldOptions): World {
     struck: (fault) => struck(`workload.${fault}`),
   });
   for (let index = 0; index < options.nodeCount; index += 1) fleet.launch(zoneOfIndex(index));
-  startControllers({ kernel, ec2, cluster, dial, log, tell, struck });
-  startFleetFaults(fleet, surroundings);
-  startMischief({
+  const controllerFaults = startControllers({ kernel, ec2, cluster, dial, log, tell, struck });
+  const fleetFaults = startFleetFaults(fleet, surroundings);
+  const mischief = startMischief({
     clock,
     random: random.fork('mischief'),
     ec2,
@@ -86,6 +86,7 @@ export function startWorld(options: WorldOptions): World {
     calm: () => {
       tell('the faults end');
       dial.set(calm);
+      for (const source of [controllerFaults, fleetFaults, mischief]) source.close();
       cluster.admin.bringUp();
       workload.freeze();
       judges.startCalm();

@@ -1,0 +1,249 @@
+// Prefixes in the simulated EC2, beyond what its port can say: fragmentation, instance types, troubles, what is told.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as macrotask } from 'node:timers/promises';
+import { nthAddress } from '../../domain/address/cidr.ts';
+import type { Cidr } from '../../domain/address/ip.ts';
+import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
+import type { CreateEniRequest, Ec2, Ec2Outcome } from '../../ports/ec2.ts';
+import { createKernel } from '../kernel/kernel.ts';
+import { settle } from '../kernel/settle.ts';
+import type { Ec2Fault } from './ec2-fault.ts';
+import { calmEc2, type Ec2Profile } from './ec2-profile.ts';
+import { createSimEc2, type SimEc2 } from './sim-ec2.ts';
+import { createSmallAccount, M5_LARGE, must, type SmallAccount } from './testing.ts';
+
+interface World extends SmallAccount {
+  readonly sim: SimEc2;
+  readonly ec2: Ec2;
+  run<T>(work: () => Promise<T>): Promise<T>;
+}
+
+function createWorld(profile: Partial<Ec2Profile> = {}): World {
+  const kernel = createKernel({ seed: 3 });
+  const sim = createSimEc2({
+    clock: kernel.clock('ec2'),
+    random: kernel.random.fork('ec2'),
+    profile: () => ({ ...calmEc2, ...profile }),
+  });
+  return {
+    ...createSmallAccount(sim),
+    sim,
+    ec2: sim.client({ name: 'controller' }),
+    run: (work) => settle(kernel, work(), { drain: () => macrotask() }),
+  };
+}
+
+function value<T>(outcome: Ec2Outcome<T>): T {
+  if (outcome.kind !== 'ok') assert.fail(JSON.stringify(outcome));
+  return outcome.value;
+}
+
+const codeOf = (outcome: Ec2Outcome<unknown>): string =>
+  outcome.kind === 'failed' ? `${outcome.failure.kind} ${outcome.failure.code}` : outcome.kind;
+
+const request = (world: World, change: Partial<CreateEniRequest>): CreateEniRequest => ({
+  clientToken: '',
+  subnetId: world.subnetId,
+  securityGroupIds: [],
+  secondaryAddressCount: 0,
+  prefixCount: 0,
+  ipv6PrefixCount: 0,
+  description: '',
+  tags: {},
+  ...change,
+});
+
+describe('a fragmented subnet', () => {
+  test('has thousands of free addresses and no prefix, until one block is whole again', async () => {
+    const world = createWorld();
+    const { admin, truth } = world.sim;
+    const { subnetId } = must(
+      admin.createSubnet({ vpcId: world.vpcId, zone: 'a', cidr: '10.0.16.0/20' as Cidr }),
+    );
+    // Of 256 blocks the first and the last hold addresses that AWS keeps.
+    assert.equal(truth.subnet(subnetId)?.freePrefixCount, 254);
+    assert.equal(must(admin.fragmentSubnet(subnetId)), 254);
+    assert.equal(truth.subnet(subnetId)?.freeAddressCount, 4096 - 5 - 254);
+    const create = (): Promise<Ec2Outcome<unknown>> =>
+      world.run(() => world.ec2.createNetworkInterface(request(world, { subnetId, prefixCount: 1 })));
+    assert.equal(codeOf(await create()), 'no-free-block InsufficientCidrBlocks');
+    const singles = request(world, { subnetId, secondaryAddressCount: 9 });
+    value(await world.run(() => world.ec2.createNetworkInterface(singles)));
+    must(admin.vacateAddresses(subnetId, 254));
+    assert.equal(codeOf(await create()), 'ok');
+    assert.deepEqual(truth.brokenRules(), []);
+  });
+
+  test('comes about by itself where single addresses are drawn from all over', async () => {
+    const world = createWorld();
+    const { subnetId } = world;
+    for (let n = 0; n < 4; n++) {
+      const singles = request(world, { subnetId, secondaryAddressCount: 9 });
+      value(await world.run(() => world.ec2.createNetworkInterface(singles)));
+    }
+    const subnet = world.sim.truth.subnet(subnetId);
+    assert.ok(subnet !== undefined && subnet.freeAddressCount > 200);
+    assert.ok(subnet.freePrefixCount < 4, `${subnet.freePrefixCount} of 14 blocks are whole`);
+  });
+});
+
+describe('instance types and prefixes', () => {
+  const XEN: InstanceLimits = { ...M5_LARGE, instanceType: 'm4.large', hypervisor: 'xen' };
+  const cases: readonly [string, Partial<CreateEniRequest>][] = [
+    ['IPv4', { prefixCount: 1 }],
+    ['IPv6', { ipv6PrefixCount: 1 }],
+  ];
+  for (const [family, change] of cases) {
+    test(`an instance that is not built on Nitro has no ${family} prefixes`, async () => {
+      const world = createWorld();
+      world.sim.admin.setInstanceLimits([XEN]);
+      const { instanceId } = must(
+        world.sim.admin.launchInstance({
+          instanceType: 'm4.large',
+          subnetId: world.subnetId,
+          securityGroupIds: [],
+        }),
+      );
+      const attach = async (making: Partial<CreateEniRequest>, deviceIndex: number): Promise<string> => {
+        const made = await world.run(() => world.ec2.createNetworkInterface(request(world, making)));
+        const { eniId } = value(made);
+        const place = { eniId, instanceId, deviceIndex, networkCardIndex: 0 };
+        const code = codeOf(await world.run(() => world.ec2.attachNetworkInterface(place)));
+        if (code !== 'ok') return code;
+        return codeOf(
+          await world.run(() =>
+            world.ec2.assignPrefixes({ eniId, family: family === 'IPv4' ? 4 : 6, count: 1 }),
+          ),
+        );
+      };
+      assert.equal(await attach(change, 1), 'invalid InvalidParameterValue');
+      assert.equal(await attach({}, 1), 'invalid InvalidParameterValue');
+    });
+  }
+
+  test('an ENI with more prefixes than the type allows is not attached', async () => {
+    const world = createWorld();
+    const made = await world.run(() =>
+      world.ec2.createNetworkInterface(request(world, { ipv6PrefixCount: 11 })),
+    );
+    const place = {
+      eniId: value(made).eniId,
+      instanceId: world.instanceId,
+      deviceIndex: 1,
+      networkCardIndex: 0,
+    };
+    const refused = await world.run(() => world.ec2.attachNetworkInterface(place));
+    assert.equal(codeOf(refused), 'eni-full PrivateIpAddressLimitExceeded');
+  });
+});
+
+describe('what is told of prefixes', () => {
+  test('their addresses have the ENI as holder, and changes list those of IPv4 one by one', async () => {
+    const world = createWorld();
+    const { truth } = world.sim;
+    const told: string[] = [];
+    world.sim.onChange((change) => {
+      if (change.kind === 'AddressesChanged') {
+        told.push(`${change.assigned.length} more, ${change.unassigned.length} fewer`);
+      }
+    });
+    const created = await world.run(() =>
+      world.ec2.createNetworkInterface(request(world, { ipv6PrefixCount: 1 })),
+    );
+    const { eniId, ipv6Prefixes } = value(created);
+    const prefixes = value(await world.run(() => world.ec2.assignPrefixes({ eniId, family: 4, count: 1 })));
+    const [prefix] = prefixes;
+    const [ipv6Prefix] = ipv6Prefixes;
+    assert.ok(prefix !== undefined && ipv6Prefix !== undefined);
+    assert.equal(truth.eniHolding(world.vpcId, nthAddress(prefix, 7))?.eniId, eniId);
+    assert.equal(truth.eniHolding(world.vpcId, nthAddress(ipv6Prefix, 1n << 32n))?.eniId, eniId);
+    value(await world.run(() => world.ec2.unassignPrefixes({ eniId, prefixes })));
+    assert.equal(truth.eniHolding(world.vpcId, nthAddress(prefix, 7)), undefined);
+    assert.deepEqual(told, ['16 more, 0 fewer', '0 more, 16 fewer']);
+  });
+});
+
+describe('troubles reach calls about prefixes as they do others', () => {
+  const assign = (world: World, family: 4 | 6): Promise<Ec2Outcome<unknown>> =>
+    world.run(async () => {
+      const made = value(await world.ec2.createNetworkInterface(request(world, {})));
+      return world.ec2.assignPrefixes({ eniId: made.eniId, family, count: 1 });
+    });
+  const met: readonly { readonly family: 4 | 6; readonly fault: Ec2Fault; readonly want: string }[] = [
+    {
+      family: 6,
+      fault: { action: 'AssignIpv6Addresses', effect: { kind: 'DropAnswer' }, odds: 1 },
+      want: 'unknown',
+    },
+    {
+      family: 6,
+      fault: { action: 'AssignIpv6Addresses', effect: { kind: 'Throttle' }, odds: 1 },
+      want: 'throttled RequestLimitExceeded',
+    },
+    {
+      family: 4,
+      fault: {
+        action: 'AssignPrivateIpAddresses',
+        effect: { kind: 'Error', code: 'InsufficientCidrBlocks' },
+        odds: 1,
+      },
+      want: 'no-free-block InsufficientCidrBlocks',
+    },
+    {
+      family: 4,
+      fault: { action: 'AssignIpv6Addresses', effect: { kind: 'Throttle' }, odds: 1 },
+      want: 'ok',
+    },
+  ];
+  for (const { family, fault, want } of met) {
+    test(`${fault.action} with ${fault.effect.kind}, and IPv${family}: ${want}`, async () => {
+      const world = createWorld();
+      world.sim.admin.setFaults([fault]);
+      assert.equal(codeOf(await assign(world, family)), want);
+    });
+  }
+
+  test('a lost answer is a prefix assigned all the same', async () => {
+    const world = createWorld();
+    world.sim.admin.setFaults([
+      { action: 'AssignIpv6Addresses', effect: { kind: 'DropAnswer' }, odds: 1, times: 1 },
+    ]);
+    assert.equal(codeOf(await assign(world, 6)), 'unknown');
+    assert.equal(world.sim.truth.enis().filter((eni) => eni.ipv6Prefixes.length === 1).length, 1);
+  });
+
+  test('an ENI that was just made may not be known yet', async () => {
+    const world = createWorld({ notFoundOdds: 1 });
+    assert.equal(codeOf(await assign(world, 4)), 'not-found InvalidNetworkInterfaceID.NotFound');
+  });
+
+  test('each action has a bucket of its own', async () => {
+    const world = createWorld({ otherSpendersPerSecond: 5 });
+    world.sim.admin.spendTokens('AssignIpv6Addresses', 100);
+    assert.equal(codeOf(await assign(world, 6)), 'throttled RequestLimitExceeded');
+    assert.equal(codeOf(await assign(world, 4)), 'ok');
+  });
+});
+
+describe("a subnet's IPv6 block", () => {
+  const cases: readonly [string, string][] = [
+    ['is a /64', '2600:1f14:0:ab10::/60'],
+    ['lies in the VPC', '2600:1f14:0:cd00::/64'],
+    ['is of IPv6', '10.0.8.0/24'],
+    ['is no other subnet’s', '2600:1f14:0:ab01::/64'],
+  ];
+  for (const [rule, ipv6Cidr] of cases) {
+    test(rule, () => {
+      const { sim, vpcId } = createWorld();
+      const made = sim.admin.createSubnet({
+        vpcId,
+        zone: 'a',
+        cidr: '10.0.8.0/24' as Cidr,
+        ipv6Cidr: ipv6Cidr as Cidr,
+      });
+      assert.ok(!made.ok && made.error.code === 'InvalidSubnet.Range');
+    });
+  }
+});
