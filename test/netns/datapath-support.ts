@@ -36,6 +36,21 @@ export const POD_PORT = 9000;
 export const FAR_PORT = 8080;
 export const IMDS_PORT = 80;
 
+/** The ENIs of the node, and the VPC around them. */
+export interface NodeLayout {
+  readonly enis: readonly EniSketch[];
+  /** Addresses of the router, by the link to the ENI: r0 leads to eth0. */
+  readonly gateways: readonly (readonly [link: string, address: string])[];
+  /** Single addresses that the VPC delivers to the ENI of a device index: no host is asked for a pod's MAC. */
+  readonly delivered: readonly (readonly [deviceIndex: number, addresses: readonly string[]])[];
+  /** The same for blocks. */
+  readonly deliveredBlocks: readonly (readonly [deviceIndex: number, block: string])[];
+  readonly farEnds: readonly string[];
+  readonly firewall: string;
+  /** On eth0, as the instance has them after its boot. */
+  readonly nodeAddresses: readonly string[];
+}
+
 const ENIS: readonly EniSketch[] = [
   { deviceIndex: 0, subnet: '10.0.0.0/24', pods: [POD_ON_PRIMARY] },
   { deviceIndex: 1, subnet: '100.64.0.0/20', pods: [POD, OTHER_POD, '100.64.2.0/28'] },
@@ -103,14 +118,30 @@ export interface NodeWorld {
   close(): Promise<void>;
 }
 
-const FAR_ENDS = [VPC_HOST, ON_PREMISES, INTERNET, IMDS, VPC_HOST_IPV6, IMDS_IPV6];
+const USUAL_LAYOUT: NodeLayout = {
+  enis: ENIS,
+  gateways: [
+    ['r0', '10.0.0.1/24'],
+    ['r1', '100.64.0.1/20'],
+    ['r2', '2001:db8:0:1::1/64'],
+  ],
+  delivered: [
+    [0, [POD_ON_PRIMARY]],
+    [1, [POD, OTHER_POD]],
+    [2, [POD_IPV6, OTHER_POD_IPV6]],
+  ],
+  deliveredBlocks: [],
+  farEnds: [VPC_HOST, ON_PREMISES, INTERNET, IMDS, VPC_HOST_IPV6, IMDS_IPV6],
+  firewall: VPC_FIREWALL,
+  nodeAddresses: [`${NODE}/24`],
+};
 
 const lengthOf = (address: string): number => (address.includes(':') ? 128 : 32);
 
 /** The node has its ENIs' links and its own address, as an instance has after its boot; nothing is applied yet. */
-export async function makeNodeWorld(): Promise<NodeWorld> {
+export async function makeNodeWorld(layout: NodeLayout = USUAL_LAYOUT): Promise<NodeWorld> {
   const [node, vpc] = await Promise.all([makeNamespace(), makeNamespace()]);
-  plugTogether(node, vpc);
+  plugTogether(node, vpc, layout);
   const stacks = createLinuxStacks();
   const sockets = createNamespaceSockets();
   const stack = stacks.open({ netnsPath: node.path });
@@ -119,7 +150,7 @@ export async function makeNodeWorld(): Promise<NodeWorld> {
 
   const desired = async (options: NodeOptions = {}): Promise<DesiredHost> => {
     const links = valueOf(await stack.listLinks());
-    return desiredHost(inputOf(options, links));
+    return desiredHost({ ...hostInput(layout.enis, options), links, pods: options.pods ?? [] });
   };
   return {
     node,
@@ -152,49 +183,38 @@ export async function makeNodeWorld(): Promise<NodeWorld> {
   };
 }
 
-const inputOf = (options: NodeOptions, links: DesiredHostInput['links']): DesiredHostInput => ({
-  ...hostInput(ENIS, options),
-  links,
-  pods: options.pods ?? [],
-});
-
-function plugTogether(node: TestNamespace, vpc: TestNamespace): void {
+function plugTogether(node: TestNamespace, vpc: TestNamespace, layout: NodeLayout): void {
   for (const namespace of [node, vpc]) {
     namespace.run('ip', 'link', 'set', 'lo', 'up');
     // Duplicate address detection would keep IPv6 addresses unusable for seconds.
     namespace.run('sysctl', '-qw', 'net.ipv6.conf.default.accept_dad=0', 'net.ipv4.conf.all.rp_filter=0');
     namespace.run('sysctl', '-qw', 'net.ipv4.conf.default.rp_filter=0');
   }
-  for (const address of FAR_ENDS)
+  for (const address of layout.farEnds)
     vpc.run('ip', 'addr', 'add', `${address}/${lengthOf(address)}`, 'dev', 'lo');
-  for (const { deviceIndex } of ENIS) {
+  for (const { deviceIndex } of layout.enis) {
     const far = `r${deviceIndex}`;
     const near = ['name', `eth${deviceIndex}`, 'address', macOf(deviceIndex), 'netns', node.pid];
     vpc.run('ip', 'link', 'add', far, 'mtu', '9001', 'type', 'veth', 'peer', ...near);
     vpc.run('ip', 'link', 'set', far, 'up');
   }
-  for (const [link, address] of [
-    ['r0', '10.0.0.1/24'],
-    ['r1', '100.64.0.1/20'],
-    ['r2', '2001:db8:0:1::1/64'],
-  ] as const) {
-    vpc.run('ip', 'addr', 'add', address, 'dev', link);
+  for (const [link, address] of layout.gateways) vpc.run('ip', 'addr', 'add', address, 'dev', link);
+  const toEni = (deviceIndex: number, address: string): void => {
+    const at = ['lladdr', macOf(deviceIndex), 'dev', `r${deviceIndex}`, 'nud', 'permanent'];
+    vpc.run('ip', 'neigh', 'replace', address, ...at);
+  };
+  for (const [deviceIndex, addresses] of layout.delivered) {
+    for (const address of addresses) toEni(deviceIndex, address);
   }
-  // EC2 delivers by address; no host is asked for a pod's MAC.
-  for (const [deviceIndex, addresses] of [
-    [0, [POD_ON_PRIMARY]],
-    [1, [POD, OTHER_POD]],
-    [2, [POD_IPV6, OTHER_POD_IPV6]],
-  ] as const) {
-    for (const address of addresses) {
-      const at = ['lladdr', macOf(deviceIndex), 'dev', `r${deviceIndex}`, 'nud', 'permanent'];
-      vpc.run('ip', 'neigh', 'replace', address, ...at);
-    }
+  for (const [deviceIndex, block] of layout.deliveredBlocks) {
+    const hop = `fe80::e:${deviceIndex}`;
+    toEni(deviceIndex, hop);
+    vpc.run('ip', 'route', 'add', block, 'via', hop, 'dev', `r${deviceIndex}`, 'onlink');
   }
-  node.run('ip', 'addr', 'add', `${NODE}/24`, 'dev', 'eth0');
+  for (const address of layout.nodeAddresses) node.run('ip', 'addr', 'add', address, 'dev', 'eth0');
   node.run('ip', 'link', 'set', 'eth0', 'up');
   node.run('ip', 'route', 'add', 'default', 'via', '10.0.0.1');
-  vpc.nft(VPC_FIREWALL);
+  vpc.nft(layout.firewall);
 }
 
 async function visit(sockets: NamespaceSockets, from: Place, address: string, port: number): Promise<string> {

@@ -45,6 +45,8 @@ export interface Containerd {
   runPod(name: string, options?: PodOptions): Promise<string>;
   /** Address of the sandbox as the CRI tells it. */
   addressOf(podId: string): Promise<string>;
+  /** All addresses of the sandbox as the CRI tells them. */
+  addressesOf(podId: string): Promise<readonly string[]>;
   /** Starts a container in the sandbox; answers its id. */
   runContainer(podId: string, name: string, command: readonly string[]): Promise<string>;
   /** Runs a program in a container; answers what it printed. */
@@ -164,6 +166,12 @@ function spawnInside(node: TestNode, program: string, values: readonly string[],
   return child;
 }
 
+/** CRI, PodSandboxNetworkStatus. */
+interface SandboxNetwork {
+  readonly ip: string;
+  readonly additionalIps: readonly { readonly ip: string }[];
+}
+
 function podCalls(
   node: TestNode,
   crictl: (...values: readonly string[]) => Promise<string>,
@@ -174,6 +182,10 @@ function podCalls(
     return path;
   };
   const podFiles = new Map<string, string>();
+  const networkOf = async (podId: string): Promise<SandboxNetwork> => {
+    const { status } = JSON.parse(await crictl('inspectp', podId)) as { status: { network: SandboxNetwork } };
+    return status.network;
+  };
   return {
     runPod: async (name, { attempt = 0, hostPorts = {}, annotations = {} } = {}) => {
       const path = file(`${name}-${attempt}`, {
@@ -192,11 +204,10 @@ function podCalls(
       podFiles.set(id, path);
       return id;
     },
-    addressOf: async (podId) => {
-      const { status } = JSON.parse(await crictl('inspectp', podId)) as {
-        status: { network: { ip: string } };
-      };
-      return status.network.ip;
+    addressOf: async (podId) => (await networkOf(podId)).ip,
+    addressesOf: async (podId) => {
+      const { ip, additionalIps } = await networkOf(podId);
+      return [ip, ...additionalIps.map((one) => one.ip)];
     },
     runContainer: async (podId, name, command) => {
       const path = file(`container-${name}`, {

@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AgentSnapshot } from '../../../src/agent/agent-snapshot.ts';
+import type { AddressFamily } from '../../../src/domain/address/families.ts';
 import type { NodeNetworkStatus } from '../../../src/domain/ipam/node-network.ts';
 import { specEni } from '../../../src/domain/ipam/testing-node.ts';
 import { makeNamespace, type TestNamespace } from '../../netns/linux-support.ts';
@@ -12,13 +13,18 @@ import { type AgentProcess, startAgentProcess } from './agent.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type PublishedSpec, readJson, statusPath, writeJson } from './file-cluster.ts';
 import type { Death } from './mortal.ts';
-import { NODE_ADDRESS, nodeSpec, podAddresses, PRIMARY_MAC } from './node-spec.ts';
+import { grantedAddresses, NODE_ADDRESS, nodeSpec, POD_PREFIX, PRIMARY_MAC } from './node-spec.ts';
 import { PLUGIN } from './skip.ts';
 
 /** The host outside: on the node's subnet, and beyond the VPC. */
 export const OUTSIDE_ADDRESS = '10.0.0.1';
+/** The same host under IPv6, beyond the subnets. */
+export const OUTSIDE_ADDRESS_IPV6 = '2001:db8:99::9';
 const POD_SUBNET = '10.1.0.0/24';
 const POD_SUBNET_GATEWAY = '10.1.0.1';
+/** Stands for the ENI: by it the router sends what is for the /80. */
+const ENI_HOP = 'fe80::e:1';
+const POD_SUBNET_GATEWAY_IPV6 = '2001:db8:0:1::1';
 
 export interface NodeOptions {
   readonly addressCount: number;
@@ -27,6 +33,8 @@ export interface NodeOptions {
   readonly addWaitMs: number;
   /** Publish no NodeNetwork yet: the API is unreachable. */
   readonly unpublished?: boolean;
+  /** What pods get; IPv4 unless given. */
+  readonly families?: readonly AddressFamily[];
 }
 
 export interface TestNode {
@@ -62,7 +70,8 @@ export async function makeNode(options: NodeOptions): Promise<TestNode> {
   const pluginPath = join(directory, 'bin/eniwhere-cni');
   mkdirSync(join(directory, 'bin'));
   copyFileSync(PLUGIN, pluginPath);
-  const granted = podAddresses(options.addressCount);
+  const families = options.families ?? ['IPv4'];
+  const granted = grantedAddresses(options.addressCount, families);
   const specPath = join(directory, 'node-network.json');
   const logPath = join(directory, 'agent.log');
   const agentOptions: AgentOptions = {
@@ -76,7 +85,7 @@ export async function makeNode(options: NodeOptions): Promise<TestNode> {
   const published: PublishedSpec = {
     uid: 'uid-of-n0',
     generation: 1,
-    spec: nodeSpec(granted, options.cooldownMs),
+    spec: nodeSpec(granted, options.cooldownMs, families),
   };
   let agent: AgentProcess | undefined;
   const running = (): AgentProcess => {
@@ -130,6 +139,10 @@ function plugEnis(host: TestNamespace, outside: TestNamespace): void {
     // In a VPC no address is asked for by ARP: the router knows which ENI holds which.
     `neigh add ${eni.primaryAddress} lladdr ${eni.mac} dev eth1 nud permanent`,
     `route add ${POD_SUBNET} via ${eni.primaryAddress} dev eth1 onlink src ${POD_SUBNET_GATEWAY}`,
+    `addr add ${POD_SUBNET_GATEWAY_IPV6}/64 dev eth1 nodad`,
+    `addr add ${OUTSIDE_ADDRESS_IPV6}/128 dev lo`,
+    `neigh add ${ENI_HOP} lladdr ${eni.mac} dev eth1 nud permanent`,
+    `route add ${POD_PREFIX} via ${ENI_HOP} dev eth1 onlink`,
   ]);
   batch(host, [
     'link set eth0 up',
