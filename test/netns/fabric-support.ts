@@ -78,8 +78,11 @@ const SUBNETS = [
   { name: 'pods-b', zone: 'eu-test-1b', cidr: '10.1.9.0/24' },
 ] as const;
 
-/** A VPC 10.1.0.0/16 with the subnets above; changes are told only by `change`. */
-export function handMadeVpc(): HandMadeVpc {
+/** The block of the subnet 10.1.N.0/24: 2600:1f14:0:ab0N::/64. */
+const ipv6Of = (subnet: string): Cidr => `2600:1f14:0:ab0${subnet.split('.')[2]}::/64` as Cidr;
+
+/** A VPC 10.1.0.0/16 with the subnets above, and with IPv6 if wanted; changes are told only by `change`. */
+export function handMadeVpc({ ipv6 = false }: { readonly ipv6?: boolean } = {}): HandMadeVpc {
   const enis = new Map<string, EniTruth>();
   const groups = new Map<string, VpcView['securityGroups'][number]>();
   const instances = new Map<string, InstanceTruth>();
@@ -95,11 +98,12 @@ export function handMadeVpc(): HandMadeVpc {
     truth: {
       read: () => ({
         vpcId: 'vpc-0123456789abcdef0' as VpcId,
-        cidrs: ['10.1.0.0/16' as Cidr],
+        cidrs: ['10.1.0.0/16' as Cidr, ...(ipv6 ? ['2600:1f14:0:ab00::/56' as Cidr] : [])],
         subnets: SUBNETS.map(({ name, zone, cidr }) => ({
           subnetId: subnetId(name),
           zone,
           cidr: cidr as Cidr,
+          ...(ipv6 ? { ipv6Cidr: ipv6Of(cidr) } : {}),
         })),
         securityGroups: [...groups.values()],
         instances: [...instances.values()],
@@ -120,6 +124,7 @@ export function handMadeVpc(): HandMadeVpc {
         primaryAddress: ip('10.1.8.4'),
         addresses: [],
         prefixes: [],
+        ipv6Prefixes: [],
       };
       enis.set(name, { ...before, ...change });
     },

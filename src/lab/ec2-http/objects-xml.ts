@@ -128,6 +128,7 @@ const PROTOCOL_TEXT: Readonly<Record<GroupRule['protocol'], string>> = {
   tcp: 'tcp',
   udp: 'udp',
   icmp: 'icmp',
+  icmpv6: 'icmpv6',
 };
 
 /** All ports are 0 to 65535 of TCP and UDP, and -1 of what has none. */

@@ -1,8 +1,7 @@
 // A VPC of Linux network namespaces: a router that knows what the simulated EC2 knows, nodes, and hosts outside.
 
-import type { Ip } from '../../domain/address/ip.ts';
 import { cidrPrefixLength } from '../../domain/address/cidr.ts';
-import { familyOf } from '../../domain/address/ip.ts';
+import { familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
 import type { InstanceId } from '../../domain/ids.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -21,7 +20,8 @@ import { buildOutside, DEFAULT_OUTSIDE_HOSTS, type OutsideHosts } from './outsid
 import { addressBehind, PUBLIC_BLOCK_LENGTH } from './public-addresses.ts';
 import { createPodNamespaces } from './pod-namespaces.ts';
 import { createVpcSync } from './vpc-sync.ts';
-import type { VpcTruth } from './vpc-truth.ts';
+import { METADATA_ADDRESS } from './router-rules.ts';
+import { hasIpv6, type VpcTruth } from './vpc-truth.ts';
 
 export interface FabricOptions {
   readonly truth: VpcTruth;
@@ -43,6 +43,8 @@ export interface FabricOptions {
 export interface OutsideHost {
   readonly netnsPath: string;
   readonly address: Ip;
+  /** In a VPC with IPv6, on the internet. */
+  readonly ipv6Address?: Ip;
 }
 
 export interface Fabric {
@@ -59,7 +61,7 @@ export interface Fabric {
   createPodNetns(instanceId: InstanceId, podName: string): Promise<FabricResult<string>>;
   /** Succeeds when it is gone already. */
   deletePodNetns(instanceId: InstanceId, podName: string): Promise<FabricResult<void>>;
-  /** Sees VPC addresses as public ones (`seenFromInternet`); connections only come from the VPC. */
+  /** Sees VPC addresses as public ones (`seenFromInternet`), those of IPv6 as they are; connections only come from the VPC. */
   readonly internetHost: OutsideHost;
   /** Behind a private link: no address translation, and it may open connections to any VPC address. */
   readonly onPremHost: OutsideHost;
@@ -98,12 +100,15 @@ export function createFabric(options: FabricOptions): Fabric {
       const invalid = whyInvalid(options);
       if (invalid !== undefined) return err({ kind: 'invalid', message: invalid });
       hasBegun = true;
-      for (const step of [prepareNetnsDirectory, removeAll, () => buildOutside(names, hosts)]) {
+      const families: readonly IpFamily[] = hasIpv6(truth.read()) ? [4, 6] : [4];
+      const build = (): Promise<FabricResult<void>> => buildOutside(names, hosts, families);
+      for (const step of [prepareNetnsDirectory, removeAll, build]) {
         const result = await step();
         if (!result.ok) return result;
       }
       const service = createMetadataService({ truth, clock, random });
-      const started = await startMetadataServer(names.router, service);
+      const addresses = families.map((family) => METADATA_ADDRESS[family]);
+      const started = await startMetadataServer(names.router, addresses, service);
       if (!started.ok) return started;
       server = started.value;
       subscription = truth.onChange(follower.soon);
@@ -113,7 +118,11 @@ export function createFabric(options: FabricOptions): Fabric {
     nodeNetnsPath: (instanceId) => netnsPath(names.node(instanceId)),
     createPodNetns: pods.create,
     deletePodNetns: pods.delete,
-    internetHost: { netnsPath: netnsPath(names.internet), address: hosts.internet },
+    internetHost: {
+      netnsPath: netnsPath(names.internet),
+      address: hosts.internet,
+      ...(hasIpv6(truth.read()) ? { ipv6Address: hosts.internetIpv6 } : {}),
+    },
     onPremHost: { netnsPath: netnsPath(names.onPrem), address: hosts.onPrem },
     seenFromInternet: (address) => addressBehind(truth.read().cidrs, address),
     close: async () => {

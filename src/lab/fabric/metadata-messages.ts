@@ -8,5 +8,5 @@ export type FromServer =
   | { readonly kind: 'Request'; readonly id: number; readonly request: MetadataRequest };
 
 export type ToServer =
-  | { readonly kind: 'Listen'; readonly address: string; readonly port: number }
+  | { readonly kind: 'Listen'; readonly addresses: readonly string[]; readonly port: number }
   | { readonly kind: 'Answer'; readonly id: number; readonly answer: MetadataAnswer };

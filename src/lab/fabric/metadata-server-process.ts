@@ -44,14 +44,18 @@ function take(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-const listen = (address: string, port: number): void => {
-  createServer(take)
-    .once('error', (error) => {
-      tell({ kind: 'CannotListen', message: error.message });
-    })
-    .listen({ host: address, port }, () => {
-      tell({ kind: 'Listening' });
-    });
+const listen = (addresses: readonly string[], port: number): void => {
+  let listeningCount = 0;
+  for (const host of addresses) {
+    createServer(take)
+      .once('error', (error) => {
+        tell({ kind: 'CannotListen', message: error.message });
+      })
+      .listen({ host, port }, () => {
+        listeningCount += 1;
+        if (listeningCount === addresses.length) tell({ kind: 'Listening' });
+      });
+  }
 };
 
 // Whoever started this process is gone, in whatever way: nobody would answer any more.
@@ -60,7 +64,7 @@ process.once('disconnect', () => {
 });
 process.on('message', (message: ToServer) => {
   if (message.kind === 'Listen') {
-    listen(message.address, message.port);
+    listen(message.addresses, message.port);
     return;
   }
   const { status, body } = message.answer;

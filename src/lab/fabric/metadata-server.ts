@@ -7,7 +7,7 @@ import { err, ok } from '../../domain/result.ts';
 import type { FabricFailure, FabricResult } from './fabric-failure.ts';
 import type { FromServer, ToServer } from './metadata-messages.ts';
 import type { MetadataService } from './metadata-service.ts';
-import { METADATA_ADDRESS, METADATA_PORT } from './router-rules.ts';
+import { METADATA_PORT } from './router-rules.ts';
 import { missingProgram } from './run-program.ts';
 
 export interface MetadataServer {
@@ -19,15 +19,16 @@ const START_TIMEOUT_MS = 15_000;
 
 const PROGRAM = fileURLToPath(new URL('./metadata-server-process.ts', import.meta.url));
 
-/** Resolves once the server answers at METADATA_ADDRESS inside the namespace, which must have the address. */
+/** Resolves once the server answers at the addresses inside the namespace, which must have them. */
 export async function startMetadataServer(
   namespace: string,
+  addresses: readonly string[],
   service: MetadataService,
 ): Promise<FabricResult<MetadataServer>> {
   const child = spawn('ip', ['netns', 'exec', namespace, process.execPath, PROGRAM], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  const started = await untilListening(child, service);
+  const started = await untilListening(child, addresses, service);
   if (!started.ok) {
     child.kill('SIGKILL');
     return started;
@@ -47,16 +48,20 @@ const say = (child: ChildProcess, message: ToServer): void => {
   if (child.connected) child.send(message, () => {});
 };
 
-function untilListening(child: ChildProcess, service: MetadataService): Promise<FabricResult<void>> {
+function untilListening(
+  child: ChildProcess,
+  addresses: readonly string[],
+  service: MetadataService,
+): Promise<FabricResult<void>> {
   const failure = (cause: string): FabricFailure => ({
     kind: 'command-failed',
-    message: `instance metadata cannot listen on ${METADATA_ADDRESS} port ${METADATA_PORT} in the router: ${cause}`,
+    message: `instance metadata cannot listen on ${addresses.join(' and ')} port ${METADATA_PORT} in the router: ${cause}`,
   });
   let complaints = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaints += text;
   });
-  say(child, { kind: 'Listen', address: METADATA_ADDRESS, port: METADATA_PORT });
+  say(child, { kind: 'Listen', addresses, port: METADATA_PORT });
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       resolve(err(failure(`nothing was heard of it for ${START_TIMEOUT_MS} ms`)));

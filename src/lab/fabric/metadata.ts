@@ -2,7 +2,7 @@
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-metadata.html#instancemetadata-data-categories
 
 import { cidrContains } from '../../domain/address/cidr.ts';
-import type { Ip } from '../../domain/address/ip.ts';
+import { type Cidr, familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
 import type { InstanceId } from '../../domain/ids.ts';
 import { assert } from '../../domain/result.ts';
 import type { AttachmentTruth, EniTruth, InstanceTruth, VpcView } from './vpc-truth.ts';
@@ -17,10 +17,10 @@ const isAttachedTo =
 /** The instance that a packet with this source comes from: the one whose ENI holds the address. */
 export function instanceSending(view: VpcView, source: Ip): InstanceTruth | undefined {
   const holder = view.enis.find(
-    ({ primaryAddress, addresses, prefixes }) =>
+    ({ primaryAddress, addresses, prefixes, ipv6Prefixes }) =>
       primaryAddress === source ||
       addresses.includes(source) ||
-      prefixes.some((prefix) => cidrContains(prefix, source)),
+      [...prefixes, ...ipv6Prefixes].some((prefix) => cidrContains(prefix, source)),
   );
   return view.instances.find(({ instanceId }) => instanceId === holder?.attachment?.instanceId);
 }
@@ -50,20 +50,25 @@ export function metadataOf(view: VpcView, instance: InstanceTruth): ReadonlyMap<
 function eniMetadata(view: VpcView, eni: AttachedEni): readonly (readonly [string, string])[] {
   const subnet = view.subnets.find(({ subnetId }) => subnetId === eni.subnetId);
   assert(subnet !== undefined, `the subnet ${eni.subnetId} of ${eni.eniId} exists`);
+  const ofFamily = (family: IpFamily): readonly Cidr[] =>
+    view.cidrs.filter((cidr) => familyOf(cidr) === family);
   const lines = (values: readonly string[]): string => values.join('\n');
   const entries: readonly (readonly [string, string])[] = [
     ['device-number', String(eni.attachment.deviceIndex)],
     ['interface-id', eni.eniId],
     ['ipv4-prefix', lines(eni.prefixes)],
+    ['ipv6-prefix', lines(eni.ipv6Prefixes)],
     ['local-ipv4s', lines([eni.primaryAddress, ...eni.addresses])],
     ['mac', eni.mac],
     ['network-card', String(eni.attachment.networkCardIndex)],
     ['security-group-ids', lines(eni.securityGroupIds)],
     ['subnet-id', eni.subnetId],
     ['subnet-ipv4-cidr-block', subnet.cidr],
+    ['subnet-ipv6-cidr-blocks', subnet.ipv6Cidr ?? ''],
     ['vpc-id', view.vpcId],
     ['vpc-ipv4-cidr-block', view.cidrs[0] ?? ''],
-    ['vpc-ipv4-cidr-blocks', lines(view.cidrs)],
+    ['vpc-ipv4-cidr-blocks', lines(ofFamily(4))],
+    ['vpc-ipv6-cidr-blocks', lines(ofFamily(6))],
   ];
   return entries.filter(([, value]) => value !== '');
 }

@@ -1,17 +1,21 @@
 // The router's nftables table as text: source checks, security groups, instance metadata, the internet gateway.
 
-import { type Cidr, familyOf } from '../../domain/address/ip.ts';
+import { type Cidr, familyOf, type IpFamily } from '../../domain/address/ip.ts';
 import type { SecurityGroupId } from '../../domain/ids.ts';
 import type { GroupRule } from '../ec2/security-group.ts';
 import { routerLink } from './namespace-names.ts';
 import { publicBlocks } from './public-addresses.ts';
-import { type EniTruth, heldBy, type VpcView } from './vpc-truth.ts';
+import { type EniTruth, hasIpv6, heldBy, type VpcView } from './vpc-truth.ts';
 
 /** The router's links that lead out of the VPC. */
 export const INTERNET_LINK = 'internet';
 export const ON_PREM_LINK = 'onprem';
 
-export const METADATA_ADDRESS = '169.254.169.254';
+/** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html */
+export const METADATA_ADDRESS: Readonly<Record<IpFamily, string>> = {
+  4: '169.254.169.254',
+  6: 'fd00:ec2::254',
+};
 export const METADATA_PORT = 80;
 
 type Direction = 'ingress' | 'egress';
@@ -21,29 +25,41 @@ const groupChain = (direction: Direction, id: SecurityGroupId): string => `${dir
 const eniChain = (direction: Direction, eni: EniTruth): string => `${direction}_${routerLink(eni.eniId)}`;
 
 /**
- * The whole table, to be loaded in one transaction in place of the one before; connections that are established keep
+ * The whole table, and one of IPv6 when the VPC has it, to be loaded in one transaction in place of those before; connections that are established keep
  * their tracking, as in EC2. Security groups are checked twice, leaving the source ENI and entering the destination
  * ENI: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-security-groups.html
  */
 export function routerRules(view: VpcView): string {
+  const lines = [...table(view, 4), ...(hasIpv6(view) ? table(view, 6) : [])];
+  return `${lines.join('\n')}\n`;
+}
+
+/** What is one and the same in nft but for the family. */
+const WORDS = {
+  4: { table: 'ip vpc', address: 'ip', type: 'ipv4_addr', all: '0.0.0.0/0', icmp: 'icmp' },
+  6: { table: 'ip6 vpc', address: 'ip6', type: 'ipv6_addr', all: '::/0', icmp: 'icmpv6' },
+} as const;
+
+function table(view: VpcView, family: IpFamily): readonly string[] {
   const attached = view.enis.filter(({ attachment }) => attachment?.status === 'attached');
-  const lines = [
-    'add table ip vpc',
-    'delete table ip vpc',
-    'table ip vpc {',
-    ...memberSets(view),
+  const name = WORDS[family].table;
+  return [
+    `add table ${name}`,
+    `delete table ${name}`,
+    `table ${name} {`,
+    ...memberSets(view, family),
     ...view.securityGroups.flatMap(({ securityGroupId, ingress, egress }) => [
-      ...chain(groupChain('ingress', securityGroupId), ingress.flatMap(ruleText('saddr'))),
-      ...chain(groupChain('egress', securityGroupId), egress.flatMap(ruleText('daddr'))),
+      ...chain(groupChain('ingress', securityGroupId), ingress.flatMap(ruleText('saddr', family))),
+      ...chain(groupChain('egress', securityGroupId), egress.flatMap(ruleText('daddr', family))),
     ]),
     ...attached.flatMap((eni) => [...eniGroups('ingress', eni, view), ...eniGroups('egress', eni, view)]),
     ...sourceCheck,
     ...forwarding(attached),
-    ...metadataAccess,
-    ...internetGateway(view.cidrs),
+    ...routerAccess(family),
+    // IPv6 addresses are seen as they are: an egress-only internet gateway translates nothing.
+    ...(family === 4 ? internetGateway(view.cidrs) : []),
     '}',
   ];
-  return `${lines.join('\n')}\n`;
 }
 
 const chain = (name: string, rules: readonly string[]): readonly string[] => [
@@ -53,7 +69,7 @@ const chain = (name: string, rules: readonly string[]): readonly string[] => [
 ];
 
 /** One set per group that exists or that a rule names: the addresses of all ENIs that have the group. */
-function memberSets(view: VpcView): readonly string[] {
+function memberSets(view: VpcView, family: IpFamily): readonly string[] {
   const ids = new Set(view.securityGroups.map(({ securityGroupId }) => securityGroupId));
   for (const { ingress, egress } of view.securityGroups) {
     for (const { peer } of [...ingress, ...egress]) if (peer.kind === 'Group') ids.add(peer.securityGroupId);
@@ -61,32 +77,33 @@ function memberSets(view: VpcView): readonly string[] {
   return [...ids].flatMap((id) => {
     const held = view.enis
       .filter((eni) => eni.securityGroupIds.includes(id))
-      .flatMap(heldBy)
-      .filter(isIpv4);
+      .flatMap((eni) => heldBy(eni, family));
     return [
       `  set ${membersOf(id)} {`,
-      '    type ipv4_addr; flags interval; auto-merge',
+      `    type ${WORDS[family].type}; flags interval; auto-merge`,
       ...(held.length === 0 ? [] : [`    elements = { ${held.join(', ')} }`]),
       '  }',
     ];
   });
 }
 
-const isIpv4 = (held: string): boolean => familyOf(held as Cidr) === 4;
-
-/** The nft rule of a security group's rule; none for a rule about IPv6. */
+/** The nft rule of a security group's rule; none for a rule about the other family. */
 const ruleText =
-  (peerField: 'saddr' | 'daddr') =>
+  (peerField: 'saddr' | 'daddr', family: IpFamily) =>
   ({ protocol, ports, peer }: GroupRule): readonly string[] => {
+    const { address, all, icmp } = WORDS[family];
     const matches: string[] = [];
-    if (peer.kind === 'Group') matches.push(`ip ${peerField} @${membersOf(peer.securityGroupId)}`);
-    else if (!isIpv4(peer.cidr)) return [];
-    else if (peer.cidr !== '0.0.0.0/0') matches.push(`ip ${peerField} ${peer.cidr}`);
+    if (peer.kind === 'Group') matches.push(`${address} ${peerField} @${membersOf(peer.securityGroupId)}`);
+    else if (familyOf(peer.cidr) !== family) return [];
+    else if (peer.cidr !== all) matches.push(`${address} ${peerField} ${peer.cidr}`);
+    // ICMP and ICMPv6 are two protocols, and a rule is of one.
+    if ((protocol === 'icmp' || protocol === 'icmpv6') && protocol !== icmp) return [];
     if (protocol !== 'all') matches.push(protocolMatch(protocol, ports));
     return [[...matches, 'accept'].join(' ')];
   };
 
-function protocolMatch(protocol: 'tcp' | 'udp' | 'icmp', ports: GroupRule['ports']): string {
+function protocolMatch(protocol: Exclude<GroupRule['protocol'], 'all'>, ports: GroupRule['ports']): string {
+  if (protocol === 'icmpv6') return 'meta l4proto ipv6-icmp';
   if (protocol === 'icmp' || ports === undefined) return `meta l4proto ${protocol}`;
   const range = ports.from === ports.to ? `${ports.from}` : `${ports.from}-${ports.to}`;
   return `${protocol} dport ${range}`;
@@ -134,12 +151,15 @@ function forwarding(attached: readonly EniTruth[]): readonly string[] {
 }
 
 /** The router itself answers as instance metadata, to ENIs, and to nothing else. Security groups have no say there. */
-const metadataAccess = chain('to_router', [
-  'type filter hook input priority filter; policy drop;',
-  'iifname "lo" accept',
-  'ct state established,related accept',
-  `iifname "eni*" ip daddr ${METADATA_ADDRESS} tcp dport ${METADATA_PORT} accept`,
-]);
+const routerAccess = (family: IpFamily): readonly string[] =>
+  chain('to_router', [
+    'type filter hook input priority filter; policy drop;',
+    'iifname "lo" accept',
+    'ct state established,related accept',
+    // What ARP is to IPv4.
+    ...(family === 6 ? ['icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept'] : []),
+    `iifname "eni*" ${WORDS[family].address} daddr ${METADATA_ADDRESS[family]} tcp dport ${METADATA_PORT} accept`,
+  ]);
 
 function internetGateway(cidrs: readonly Cidr[]): readonly string[] {
   const blocks = publicBlocks(cidrs).map(({ vpc, seenAs }) => `${vpc} : ${seenAs}`);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cidr, ip } from '../../domain/address/testing.ts';
+import { cidr } from '../../domain/address/testing.ts';
 import type { AttachmentId } from '../../domain/ids.ts';
 import type { EniLink } from './eni-links.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type RouterState,
   routerChange,
 } from './router-state.ts';
-import { NODE, PRIMARY, SECONDARY, VIEW } from './testing.ts';
+import { NODE, PRIMARY, SECONDARY, VIEW, withIpv6 } from './testing.ts';
 import type { EniTruth, VpcView } from './vpc-truth.ts';
 
 const linkOf = (eni: EniTruth, number: number): EniLink => ({
@@ -106,10 +106,27 @@ test("the primary ENI is configured with its subnet's length and gateway", () =>
   ]);
 });
 
-test('IPv6 addresses and subnets are left out', () => {
-  const subnets = [{ ...VIEW.subnets[0]!, cidr: cidr('fd00:1::/64') }];
-  const enis = [{ ...PRIMARY, addresses: [ip('fd00:1::5')] }];
-  const { gateways, routes } = desiredRouter({ ...VIEW, subnets, enis }, [ETH0]);
-  assert.equal(gateways.size, 0);
-  assert.deepEqual([...routes.keys()], ['10.1.0.10/32']);
+test('an ENI in a subnet with IPv6 has the gateway as its neighbour, and its prefix delivered whole', () => {
+  const { changes } = change(EMPTY_ROUTER, withIpv6(VIEW), [ETH1]);
+  assert.deepEqual(
+    changes.filter((command) => command.includes('::')),
+    [
+      'addr replace 2600:1f14:0:ab01::1/128 dev eni11111111 nodad',
+      'neigh replace fe80::a9fe:1 lladdr 02:00:00:00:00:01 dev eni11111111 nud permanent',
+      'route replace 2600:1f14:0:ab01:7::/80 via fe80::a9fe:1 dev eni11111111 onlink',
+    ],
+  );
+});
+
+test('an IPv6 prefix that is given back, and a gateway, are taken away; a link that is gone takes both with it', () => {
+  const view = withIpv6(VIEW);
+  const have = desiredRouter(view, [ETH0, ETH1]);
+  const without = { ...view, enis: VIEW.enis };
+  assert.deepEqual(change(have, without, [ETH0, ETH1]).removals, ['route del 2600:1f14:0:ab01:7::/80']);
+  assert.deepEqual(change(have, { ...view, subnets: VIEW.subnets }, [ETH0, ETH1]).removals, [
+    'route del 2600:1f14:0:ab01:7::/80',
+    'addr del 2600:1f14:0:ab00::1/128 dev eni00000000',
+    'addr del 2600:1f14:0:ab01::1/128 dev eni11111111',
+  ]);
+  assert.deepEqual(change(have, view, [ETH0]).removals, ['link del eni11111111']);
 });

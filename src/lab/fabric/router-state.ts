@@ -1,41 +1,53 @@
 // What the router's namespace holds besides its nftables table, and the commands that lead from one state to another.
 
 import { cidrPrefixLength, hostCidr } from '../../domain/address/cidr.ts';
-import { type Cidr, familyOf, type Ip } from '../../domain/address/ip.ts';
+import { type Cidr, familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
 import { subnetGateway } from '../../domain/address/subnet.ts';
 import type { AttachmentId, EniId, InstanceId } from '../../domain/ids.ts';
+import { assert } from '../../domain/result.ts';
 import type { EniLink } from './eni-links.ts';
-import type { VpcView } from './vpc-truth.ts';
+import { heldBy, type VpcView } from './vpc-truth.ts';
 
 export interface RouterState {
-  /** Addresses that the router answers for as the subnets' gateways. */
+  /** IPv4 addresses that the router answers for as the subnets' gateways. */
   readonly gateways: ReadonlySet<Ip>;
+  /** router link -> the IPv6 gateway of its subnet: unlike ARP, neighbour discovery is answered link by link */
+  readonly ipv6Gateways: ReadonlyMap<string, Ip>;
   /** router link -> the attachment it stands for; of none, when it was not plugged in wholly */
   readonly links: ReadonlyMap<string, AttachmentId | undefined>;
   /** block -> the router link that it is delivered to */
   readonly routes: ReadonlyMap<Cidr, string>;
 }
 
-export const EMPTY_ROUTER: RouterState = { gateways: new Set(), links: new Map(), routes: new Map() };
+export const EMPTY_ROUTER: RouterState = {
+  gateways: new Set(),
+  ipv6Gateways: new Map(),
+  links: new Map(),
+  routes: new Map(),
+};
 
 /** What the ENI links that are plugged in make of the router. */
 export function desiredRouter(view: VpcView, plugged: readonly EniLink[]): RouterState {
   const linkOf = new Map<EniId, string>(plugged.map((link) => [link.eniId, link.routerLink]));
   const routes = new Map<Cidr, string>();
-  for (const { eniId, primaryAddress, addresses, prefixes } of view.enis) {
-    const link = linkOf.get(eniId);
+  const ipv6Gateways = new Map<string, Ip>();
+  for (const eni of view.enis) {
+    const link = linkOf.get(eni.eniId);
     if (link === undefined) continue;
-    const blocks = [...[primaryAddress, ...addresses].map(hostCidr), ...prefixes];
-    for (const block of blocks) if (familyOf(block) === 4) routes.set(block, link);
+    const { ipv6Cidr } = view.subnets.find(({ subnetId }) => subnetId === eni.subnetId) ?? {};
+    if (ipv6Cidr !== undefined) ipv6Gateways.set(link, subnetGateway(ipv6Cidr));
+    const held = [...heldBy(eni, 4), ...(ipv6Cidr === undefined ? [] : heldBy(eni, 6))];
+    for (const one of held) routes.set(blockOfHeld(one), link);
   }
   return {
-    gateways: new Set(
-      view.subnets.filter(({ cidr }) => familyOf(cidr) === 4).map(({ cidr }) => subnetGateway(cidr)),
-    ),
+    gateways: new Set(view.subnets.map(({ cidr }) => subnetGateway(cidr))),
+    ipv6Gateways,
     links: new Map(plugged.map((link) => [link.routerLink, link.attachmentId])),
     routes,
   };
 }
+
+const blockOfHeld = (held: Ip | Cidr): Cidr => (held.includes('/') ? (held as Cidr) : hostCidr(held as Ip));
 
 export interface RouterChange {
   /** `ip` commands in the router's namespace, whose objects may be gone already. */
@@ -64,6 +76,11 @@ export function routerChange(
   const kept = [...have.routes].filter(([, link]) => links.has(link));
   const routes = new Map(kept.filter(([block]) => want.routes.has(block)));
   const gateways = new Set([...have.gateways].filter((gateway) => want.gateways.has(gateway)));
+  const ipv6Gateways = new Map(
+    [...have.ipv6Gateways].filter(
+      ([link, gateway]) => want.ipv6Gateways.get(link) === gateway && links.has(link),
+    ),
+  );
   const added = plugged.filter(({ routerLink }) => !links.has(routerLink));
   return {
     removals: [
@@ -72,17 +89,25 @@ export function routerChange(
       ...[...have.gateways]
         .filter((gateway) => !gateways.has(gateway))
         .map((gateway) => `addr del ${gateway}/32 dev lo`),
+      ...[...have.ipv6Gateways]
+        .filter(([link]) => links.has(link) && !ipv6Gateways.has(link))
+        .map(([link, gateway]) => `addr del ${gateway}/128 dev ${link}`),
     ],
-    remaining: { gateways, links, routes },
+    remaining: { gateways, ipv6Gateways, links, routes },
     added,
     changes: [
       ...[...want.gateways]
         .filter((gateway) => !gateways.has(gateway))
         .map((gateway) => `addr replace ${gateway}/32 dev lo`),
       ...added.flatMap((link) => linkCommands(link, nodeOf)),
+      ...[...want.ipv6Gateways]
+        .filter(([link]) => !ipv6Gateways.has(link))
+        .flatMap(([link, gateway]) => ipv6Commands(link, gateway, plugged)),
       ...[...want.routes]
         .filter(([block, link]) => routes.get(block) !== link)
-        .map(([block, link]) => `route replace ${block} via ${ENI_NEXT_HOP} dev ${link} onlink`),
+        .map(
+          ([block, link]) => `route replace ${block} via ${ENI_NEXT_HOP[familyOf(block)]} dev ${link} onlink`,
+        ),
     ],
   };
 }
@@ -91,7 +116,7 @@ export function routerChange(
  * Stands for the ENI on each of the router's ENI links, so that one neighbour entry per link leads every address and
  * prefix to the ENI's MAC. It is never asked for or answered on the wire.
  */
-const ENI_NEXT_HOP = '169.254.0.1';
+const ENI_NEXT_HOP: Readonly<Record<IpFamily, string>> = { 4: '169.254.0.1', 6: 'fe80::a9fe:1' };
 
 /** MTU inside a VPC: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html */
 const VPC_MTU = 9001;
@@ -105,8 +130,18 @@ const linkCommands = (
   `link set dev ${routerLink} alias ${eniId} up`,
   // The router answers ARP for every address of the VPC; by default it would wait up to 0.8 s before it does.
   `ntable change name arp_cache dev ${routerLink} proxy_delay 0`,
-  `neigh replace ${ENI_NEXT_HOP} lladdr ${mac} dev ${routerLink} nud permanent`,
+  `neigh replace ${ENI_NEXT_HOP[4]} lladdr ${mac} dev ${routerLink} nud permanent`,
 ];
+
+/** The router as a neighbour of the ENI in IPv6, and the ENI as the router's. */
+function ipv6Commands(link: string, gateway: Ip, plugged: readonly EniLink[]): readonly string[] {
+  const mac = plugged.find(({ routerLink }) => routerLink === link)?.mac;
+  assert(mac !== undefined, `${link} with an IPv6 gateway is plugged in`);
+  return [
+    `addr replace ${gateway}/128 dev ${link} nodad`,
+    `neigh replace ${ENI_NEXT_HOP[6]} lladdr ${mac} dev ${link} nud permanent`,
+  ];
+}
 
 /** What a cloud image's network configuration does with the primary ENI when the node starts. */
 export function primaryEniCommands(link: EniLink, view: VpcView): readonly string[] {

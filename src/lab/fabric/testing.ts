@@ -29,6 +29,7 @@ export const PRIMARY: EniTruth = {
   primaryAddress: ip('10.1.0.10'),
   addresses: [],
   prefixes: [],
+  ipv6Prefixes: [],
   attachment: attachmentOf('0', 0),
 };
 
@@ -40,8 +41,19 @@ export const SECONDARY: EniTruth = {
   primaryAddress: ip('10.1.8.4'),
   addresses: [ip('10.1.8.5')],
   prefixes: [cidr('10.1.8.32/28')],
+  ipv6Prefixes: [],
   attachment: attachmentOf('1', 1),
 };
+
+/** The same VPC with IPv6, in which the secondary ENI has a prefix. */
+export const withIpv6 = (view: VpcView): VpcView => ({
+  ...view,
+  cidrs: [...view.cidrs, cidr('2600:1f14:0:ab00::/56')],
+  subnets: view.subnets.map((subnet, n) => ({ ...subnet, ipv6Cidr: cidr(`2600:1f14:0:ab0${n}::/64`) })),
+  enis: view.enis.map((eni) =>
+    eni.eniId === SECONDARY.eniId ? { ...eni, ipv6Prefixes: [cidr('2600:1f14:0:ab01:7::/80')] } : eni,
+  ),
+});
 
 export const VIEW: VpcView = {
   vpcId: 'vpc-00000000' as VpcId,

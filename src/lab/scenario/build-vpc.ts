@@ -11,11 +11,14 @@ import { type Scenario, securityGroupOf } from './scenario.ts';
 import type { ScenarioRule } from './world-schema.ts';
 
 export async function buildVpc(scenario: Scenario, hand: Ec2Hand): Promise<void> {
-  const { id: vpcId, cidr, secondaryCidrs, subnets, securityGroups } = scenario.vpc;
+  const { id: vpcId, cidr, secondaryCidrs, ipv6Cidr, subnets, securityGroups } = scenario.vpc;
   await hand.setInstanceLimits(INSTANCE_TYPES);
-  made(await hand.createVpc({ vpcId, cidrs: [cidr, ...secondaryCidrs] }));
-  for (const { id, zone, cidr, tags } of subnets)
-    made(await hand.createSubnet({ subnetId: id, vpcId, zone, cidr, tags }));
+  const cidrs = [cidr, ...secondaryCidrs, ...(ipv6Cidr === undefined ? [] : [ipv6Cidr])];
+  made(await hand.createVpc({ vpcId, cidrs }));
+  for (const { id, zone, cidr, ipv6Cidr, tags } of subnets) {
+    const ipv6 = ipv6Cidr === undefined ? {} : { ipv6Cidr };
+    made(await hand.createSubnet({ subnetId: id, vpcId, zone, cidr, ...ipv6, tags }));
+  }
   // Groups may name each other, so all of them exist before any rule is set.
   for (const { id, name } of securityGroups)
     made(await hand.createSecurityGroup({ securityGroupId: id, vpcId, name }));

@@ -16,7 +16,11 @@ suite('a scenario file', () => {
   test('has the world, with settings as texts and defaults filled in', () => {
     const scenario = read(WORLD);
     assert.deepEqual(scenario.settings, { WARM_ENI_TARGET: '1', AWS_VPC_K8S_CNI_EXTERNALSNAT: 'true' });
-    assert.deepEqual(scenario.hosts, { internet: '203.0.113.10', onPrem: '192.168.50.10' });
+    assert.deepEqual(scenario.hosts, {
+      internet: '203.0.113.10',
+      internetIpv6: '2001:db8:cb:71::10',
+      onPrem: '192.168.50.10',
+    });
     assert.deepEqual(scenario.vpc.securityGroups[0]?.ingress[0], {
       protocol: 'tcp',
       port: { first: 8000, last: 8080 },
@@ -143,7 +147,22 @@ suite('a mistake in a scenario file is told with its line and column', () => {
     [
       'IPv6 in the VPC',
       replaced('cidr: 10.0.0.0/16', 'cidr: 2001:db8::/56'),
-      `x.yaml:4:9: vpc.cidr: "2001:db8::/56" is IPv6; the lab's VPC is IPv4`,
+      `x.yaml:4:9: vpc.cidr: "2001:db8::/56" is IPv6, and IPv4 is wanted here`,
+    ],
+    [
+      'an IPv6 block that is no /56',
+      replaced('cidr: 10.0.0.0/16', 'cidr: 10.0.0.0/16\n  ipv6Cidr: 2001:db8::/48'),
+      "2001:db8::/48: a VPC's IPv6 block is a /56",
+    ],
+    [
+      "a subnet's IPv6 block in a VPC without one",
+      replaced('cidr: 10.0.16.0/20', "cidr: 10.0.16.0/20, ipv6Cidr: '2001:db8::/64'"),
+      "2001:db8::/64 lies outside the VPC's IPv6 block (it has none)",
+    ],
+    [
+      "a subnet's IPv6 block that is no /64",
+      replaced('cidr: 10.0.16.0/20', "cidr: 10.0.16.0/20, ipv6Cidr: '2001:db8::/80'"),
+      "2001:db8::/80: a subnet's IPv6 block is a /64",
     ],
     [
       'a subnet outside the VPC',
@@ -183,7 +202,7 @@ suite('a mistake in a scenario file is told with its line and column', () => {
     [
       'a protocol that no group has',
       replaced('protocol: tcp', 'protocol: http'),
-      'x.yaml:12:23: vpc.securityGroups[0].ingress[0].protocol is "http"; it must be one of all, tcp, udp, icmp',
+      'x.yaml:12:23: vpc.securityGroups[0].ingress[0].protocol is "http"; it must be one of all, tcp, udp, icmp, icmpv6',
     ],
     [
       'a host inside the VPC',

@@ -1,7 +1,7 @@
 // The smallest pieces of the scenario language: closed objects, scalars and endpoints, each with its own error text.
 
 import { z } from 'zod';
-import { type Cidr, familyOf, type Ip } from '../../domain/address/ip.ts';
+import { type Cidr, familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
 import { parseCidr } from '../../domain/address/cidr.ts';
 import { parseIp } from '../../domain/address/parse-ip.ts';
 import { type NodeName, parseNodeName, type PodKey, podKey } from '../../domain/ids.ts';
@@ -41,13 +41,15 @@ export const textOf = <T>(parse: (text: string) => Result<T, string>): z.ZodType
 
 export const words: z.ZodString = z.string().min(1, 'must not be empty');
 
-const ipv4Only = <T extends Ip | Cidr>(parsed: Result<T, string>): Result<T, string> =>
-  parsed.ok && familyOf(parsed.value) === 6
-    ? err(`"${parsed.value}" is IPv6; the lab's VPC is IPv4`)
+const ofFamily = <T extends Ip | Cidr>(family: IpFamily, parsed: Result<T, string>): Result<T, string> =>
+  parsed.ok && familyOf(parsed.value) !== family
+    ? err(`"${parsed.value}" is IPv${familyOf(parsed.value)}, and IPv${family} is wanted here`)
     : parsed;
 
-export const ipv4: z.ZodType<Ip> = textOf((text) => ipv4Only(parseIp(text)));
-export const ipv4Cidr: z.ZodType<Cidr> = textOf((text) => ipv4Only(parseCidr(text)));
+export const ipv4: z.ZodType<Ip> = textOf((text) => ofFamily(4, parseIp(text)));
+export const ipv4Cidr: z.ZodType<Cidr> = textOf((text) => ofFamily(4, parseCidr(text)));
+export const ipv6: z.ZodType<Ip> = textOf((text) => ofFamily(6, parseIp(text)));
+export const ipv6Cidr: z.ZodType<Cidr> = textOf((text) => ofFamily(6, parseCidr(text)));
 
 export const count: z.ZodNumber = z.int().min(0, 'a count is not negative');
 

@@ -67,6 +67,7 @@ function checkVpc(scenario: Scenario, complain: Complain): void {
     if (other !== undefined && other.cidr !== subnet.cidr)
       complain(path, `${subnet.cidr} overlaps subnet ${other.name} (${other.cidr})`);
   }
+  checkIpv6(scenario, complain);
   for (const host of ['internet', 'onPrem'] as const)
     if (blocks.some((block) => cidrContains(block, scenario.hosts[host])))
       complain(['hosts', host], `${scenario.hosts[host]} lies inside the VPC; choose an address outside`);
@@ -80,6 +81,33 @@ function checkVpc(scenario: Scenario, complain: Complain): void {
             () => ['vpc', 'securityGroups', index, direction, number, 'peer'],
             complain,
           );
+}
+
+/** AWS: a VPC's IPv6 block is a /56, and a subnet's a /64 of it. Other lengths, which AWS takes too, are not played here. */
+const VPC_IPV6_LENGTH = 56;
+const SUBNET_IPV6_LENGTH = 64;
+
+function checkIpv6({ vpc, hosts }: Scenario, complain: Complain): void {
+  const { ipv6Cidr: block, subnets } = vpc;
+  if (block !== undefined && cidrPrefixLength(block) !== VPC_IPV6_LENGTH)
+    complain(['vpc', 'ipv6Cidr'], `${block}: a VPC's IPv6 block is a /${VPC_IPV6_LENGTH}`);
+  if (block !== undefined && cidrContains(block, hosts.internetIpv6))
+    complain(
+      ['hosts', 'internetIpv6'],
+      `${hosts.internetIpv6} lies inside the VPC; choose an address outside`,
+    );
+  for (const [index, { ipv6Cidr }] of subnets.entries()) {
+    const path = ['vpc', 'subnets', index, 'ipv6Cidr'];
+    if (ipv6Cidr === undefined) continue;
+    if (cidrPrefixLength(ipv6Cidr) !== SUBNET_IPV6_LENGTH)
+      complain(path, `${ipv6Cidr}: a subnet's IPv6 block is a /${SUBNET_IPV6_LENGTH}`);
+    if (block === undefined || !cidrContainsCidr(block, ipv6Cidr))
+      complain(path, `${ipv6Cidr} lies outside the VPC's IPv6 block (${block ?? 'it has none'})`);
+    const other = subnets
+      .slice(0, index)
+      .find((one) => one.ipv6Cidr !== undefined && cidrOverlaps(one.ipv6Cidr, ipv6Cidr));
+    if (other !== undefined) complain(path, `${ipv6Cidr} overlaps subnet ${other.name}`);
+  }
 }
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';

@@ -10,7 +10,18 @@ import {
 } from '../../protocol/crd/node-network-class.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
 import { type Fault, parseFault } from './fault.ts';
-import { closed, ipv4, ipv4Cidr, localName, nodeName, parsedBy, textOf, words } from './schema-words.ts';
+import {
+  closed,
+  ipv4,
+  ipv4Cidr,
+  ipv6,
+  ipv6Cidr,
+  localName,
+  nodeName,
+  parsedBy,
+  textOf,
+  words,
+} from './schema-words.ts';
 
 /** Labels and annotations are texts; YAML's numbers and booleans need quotes, as in kubectl. */
 export const textMap: z.ZodType<Readonly<Record<string, string>>> = z.record(z.string(), z.string());
@@ -20,6 +31,8 @@ const subnet = closed({
   name: localName,
   zone: words,
   cidr: ipv4Cidr,
+  /** A /64 of the VPC's IPv6 block. */
+  ipv6Cidr: ipv6Cidr.optional(),
   tags: textMap.default({}),
 });
 
@@ -44,7 +57,7 @@ const portRange = parsedBy(
 
 /** `peer` is a CIDR block, or a security group by name or id. */
 const rule = closed({
-  protocol: z.enum(['all', 'tcp', 'udp', 'icmp']),
+  protocol: z.enum(['all', 'tcp', 'udp', 'icmp', 'icmpv6']),
   port: portRange.optional(),
   peer: words,
 }).refine((value) => value.port === undefined || value.protocol === 'tcp' || value.protocol === 'udp', {
@@ -64,16 +77,21 @@ const vpc = closed({
   id: textOf(parseVpcId),
   cidr: ipv4Cidr,
   secondaryCidrs: z.array(ipv4Cidr).default([]),
+  /** A /56, for a VPC with IPv6. */
+  ipv6Cidr: ipv6Cidr.optional(),
   subnets: z.array(subnet).min(1, 'a VPC needs a subnet'),
   securityGroups: z.array(securityGroup).min(1, 'a VPC needs a security group'),
 });
 
 /** Addresses outside the VPC that play the internet (TEST-NET-3, RFC 5737) and a network behind a private link. */
 const DEFAULT_INTERNET_HOST = '203.0.113.10' as Ip;
+/** The documentation's prefix, RFC 3849. */
+const DEFAULT_INTERNET_IPV6_HOST = '2001:db8:cb:71::10' as Ip;
 const DEFAULT_ON_PREM_HOST = '192.168.50.10' as Ip;
 
 const hosts = closed({
   internet: ipv4.default(DEFAULT_INTERNET_HOST),
+  internetIpv6: ipv6.default(DEFAULT_INTERNET_IPV6_HOST),
   onPrem: ipv4.default(DEFAULT_ON_PREM_HOST),
 });
 
@@ -114,7 +132,11 @@ export const worldShape = {
   name: localName,
   about: words.optional(),
   vpc,
-  hosts: hosts.default({ internet: DEFAULT_INTERNET_HOST, onPrem: DEFAULT_ON_PREM_HOST }),
+  hosts: hosts.default({
+    internet: DEFAULT_INTERNET_HOST,
+    internetIpv6: DEFAULT_INTERNET_IPV6_HOST,
+    onPrem: DEFAULT_ON_PREM_HOST,
+  }),
   settings: settings.default({}),
   eniConfigs: z.array(eniConfigManifest).default([]),
   nodeNetworkClasses: z.array(classManifest).default([]),
