@@ -19,7 +19,7 @@ const all = [zoneA, zoneB, special, wrong, ungrouped];
 const select = (selected: SelectionNode, settings: { readonly labelKey?: string } = {}): Selection =>
   selectEniConfig(selectionInput(selected, all, settings)).selection;
 
-describe('[U46] [SEL-2] the ENIConfig of a node whose label is there, missing or misnamed', () => {
+describe('S14 [U46] [SEL-2] the ENIConfig of a node whose label is there, missing or misnamed', () => {
   it('the zone’s label as the key: the ENIConfig named like its value', () => {
     const selection = select(node({ labels: { [ZONE_LABEL]: 'us-west-2a' } }), { labelKey: ZONE_LABEL });
     assert.ok(selection.kind === 'EniConfig');
@@ -52,7 +52,7 @@ describe('[U46] [SEL-2] the ENIConfig of a node whose label is there, missing or
   });
 });
 
-describe('[U48] [SEL-1] a pod subnet in another zone than the node', () => {
+describe('S14 [U48] [SEL-1] a pod subnet in another zone than the node', () => {
   it('is refused before any ENI is made, and both zones are told', () => {
     const selection = select(node({ annotations: { [DEFAULT_ENI_CONFIG_KEY]: 'pods-b' } }));
     assert.ok(selection.kind === 'None');
@@ -61,7 +61,7 @@ describe('[U48] [SEL-1] a pod subnet in another zone than the node', () => {
   });
 });
 
-describe('[U55] [SEL-4] an ENIConfig with only a subnet', () => {
+describe('S14 [U55] [SEL-4] an ENIConfig with only a subnet', () => {
   it('means the groups of the node’s primary ENI, not the VPC’s default group', () => {
     const selection = select(node({ annotations: { [DEFAULT_ENI_CONFIG_KEY]: 'only-subnet' } }));
     assert.ok(selection.kind === 'EniConfig');

@@ -38,6 +38,34 @@ suite('max pods for people', () => {
     ['c5.4xlarge', 205],
     ['c5.18xlarge', 688],
   ];
+  test('S01 with custom networking and without it, each type has the figure that operators worked out', () => {
+    const rows: readonly [string, number, number][] = [
+      ['t2.medium', 12, 17],
+      ['t3.small', 8, 11],
+      ['c5.large', 20, 29],
+      ['t3.2xlarge', 44, 58],
+      ['c5.4xlarge', 205, 234],
+      ['c5.18xlarge', 688, 737],
+    ];
+    for (const [type, custom, plain] of rows)
+      assert.deepEqual(
+        [figures(ask(type)).addressSum, figures(ask(type, { customNetworking: false })).addressSum],
+        [custom, plain],
+        type,
+      );
+  });
+
+  test('S02 prefixes end at the ceiling of the type, and memory is reserved for what can run', () => {
+    const prefix = { prefix: true };
+    assert.equal(figures(ask('r8gd.medium', { ...prefix, customNetworking: false })).maxPods, 98);
+    assert.equal(figures(ask('c5.18xlarge', prefix)).maxPods, 250);
+    const { addressSum, maxPods, reservedMemoryMib } = figures(ask('c5.xlarge', prefix));
+    assert.deepEqual([addressSum, maxPods, reservedMemoryMib], [674, 110, 1465]);
+    const plain = figures(ask('m5a.4xlarge', { customNetworking: false }));
+    assert.deepEqual([plain.addressSum, plain.maxPods], [234, 110]);
+    assert.match(plain.explanation, /the ceiling for 16 vCPUs is 110/);
+  });
+
   test('[K8S-1] U01 the primary ENI does not count under custom networking', () => {
     for (const [type, sum] of u01) assert.equal(figures(ask(type)).addressSum, sum, type);
   });

@@ -62,7 +62,7 @@ suite('user data of Amazon Linux 2', () => {
     ]);
   });
 
-  test('[TOOL-3] U21 a managed group without an AMI id takes nothing: refused, with what the nodes would get', () => {
+  test('[TOOL-3] S04 U21 a managed group without an AMI id takes nothing: refused, with what the nodes would get', () => {
     const { code, message, fix } = refusal({
       os: 'al2',
       starter: 'managed',
@@ -223,13 +223,20 @@ suite('objects for Karpenter', () => {
 });
 
 suite('user data', () => {
-  test('U02 the same types have the same max pods on every operating system', () => {
-    const types = [type('t3.2xlarge', 44, 58)];
-    for (const os of ['al2', 'al2023', 'bottlerocket'] as const)
-      assert.equal(documentOf({ os, maxPods: types }).effectiveMaxPods, 44, os);
+  test('S01 U02 the same types have the same max pods on every operating system', () => {
+    const rows: readonly [string, number, number][] = [
+      ['t2.medium', 12, 17],
+      ['t3.small', 8, 11],
+      ['c5.large', 20, 29],
+      ['t3.2xlarge', 44, 58],
+      ['c5.4xlarge', 110, 110],
+    ];
+    for (const [name, maxPods, byEks] of rows)
+      for (const os of ['al2', 'al2023', 'bottlerocket'] as const)
+        assert.equal(documentOf({ os, maxPods: [type(name, maxPods, byEks)] }).effectiveMaxPods, maxPods, os);
   });
 
-  test('U22 the smallest type of a group limits all, and it is said', () => {
+  test('S04 U22 the smallest type of a group limits all, and it is said', () => {
     const { effectiveMaxPods, notes } = documentOf({
       maxPods: [type('m5.large', 20, 29), type('d3en.xlarge', 8, 10)],
     });

@@ -165,7 +165,7 @@ function observe({ kernel, lab, living, beat, drive }: Awaited<ReturnType<typeof
   };
 }
 
-test('U13 warm targets lowered while subnets are full free addresses for pods that wait, keep nothing from coming back, and can be taken back', async () => {
+test('S11 U13 warm targets lowered while subnets are full free addresses for pods that wait, keep nothing from coming back, and can be taken back', async () => {
   const spiral = await openSpiral();
   const { sim, lab, drive } = spiral;
   const { late, rest, churn, idle } = observe(spiral);

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { knownLimits } from '../../domain/instance/instance-types.ts';
+import { maxPods } from '../../domain/instance/max-pods.ts';
 import type { Log } from '../../ports/log.ts';
 import { openMemoryLab } from './open-lab.ts';
 import { parseScenario, showMistakes } from './parse-scenario.ts';
@@ -27,6 +29,13 @@ nodes:
 eniConfigs:
   - { apiVersion: crd.k8s.amazonaws.com/v1alpha1, kind: ENIConfig, metadata: { name: eu-west-1a }, spec: { subnet: subnet-00000000000000002, securityGroups: [sg-00000000000000001] } }
 ${more}`;
+
+/** Pods on pods' addresses: max pods but for the two that every node has on the host's network. */
+function podsFor(instanceType: string): number {
+  const limits = knownLimits(instanceType);
+  assert.ok(limits !== undefined);
+  return maxPods({ limits, customNetworking: true, prefix: false }).maxPods - 2;
+}
 
 interface Played {
   readonly text: string;
@@ -107,6 +116,28 @@ steps:
   - { expect: an Event says why, event: { about: pod/late, reason: InstanceFull, says: [m5.large, 3 of 3 ENIs] } }
   - deletePods: [web-1]
   - { expect: one pod ends -> the next one runs, within: 1m, running: { pods: [late] } }`),
+    ],
+    [
+      'S03 U01 as many pods as the command says a t2.medium takes all run, and none is left without an address',
+      world(`steps:
+  - createPods: { node: n1, prefix: web, count: ${podsFor('t2.medium')} }
+  - { expect: ten pods beside two on the host, within: 1m, running: { pods: [web-*] } }
+  - { expect: the instance holds no more, holdsFor: 5s, addresses: { node: n1, held: 10, used: 10 } }`).replace(
+        'type: m5.large',
+        'type: t2.medium',
+      ),
+    ],
+    [
+      'U03 sixty pods packed by the density of each type run on a c5.large and a c5.xlarge',
+      world(`steps:
+  - launchNode: n2
+  - createPods: { node: n1, prefix: small, count: ${podsFor('c5.large')} }
+  - createPods: { node: n2, prefix: big, count: ${60 - podsFor('c5.large')} }
+  - { expect: eighteen on the small one, within: 1m, running: { pods: [small-*] } }
+  - { expect: forty-two on the big one, within: 1m, running: { pods: [big-*] } }
+  - { expect: which is then full, holdsFor: 5s, addresses: { node: n2, held: ${podsFor('c5.xlarge')}, used: ${podsFor('c5.xlarge')} } }`)
+        .replace('type: m5.large', 'type: c5.large')
+        .replace('type: m5.large', 'type: c5.xlarge'),
     ],
     [
       'an ENIConfig without a subnet: its status and an Event name the field, and no ENI is made',
