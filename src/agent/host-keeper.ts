@@ -58,12 +58,19 @@ export function createHostKeeper(context: AgentContext, onRouted: () => void): H
   };
 }
 
-/** The desired host as a function that remembers its last answer: most looks find everything as it was. */
+/** The desired host as a function that remembers its last answer: most looks find as it was all that it follows from. */
 function createDesiredHost(): (input: DesiredHostInput) => DesiredHost {
   let last: { readonly input: DesiredHostInput; readonly answer: DesiredHost } | undefined;
-  return (input) => {
-    const isSame = last?.input.spec === input.spec && sameData(last.input, input);
-    last = isSame && last !== undefined ? last : { input, answer: desiredHost(input) };
+  return ({ spec, links, imdsAllowed }) => {
+    const { instance, enis, settings } = spec;
+    const macs = new Set(enis.map(({ mac }) => mac.toLowerCase()));
+    const ofEnis = links.flatMap(({ name, mac }) => (macs.has(mac.toLowerCase()) ? [{ name, mac }] : []));
+    const input: DesiredHostInput = {
+      spec: { instance, enis, settings },
+      links: ofEnis,
+      ...(imdsAllowed === undefined ? {} : { imdsAllowed }),
+    };
+    if (last === undefined || !sameData(last.input, input)) last = { input, answer: desiredHost(input) };
     return last.answer;
   };
 }

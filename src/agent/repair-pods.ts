@@ -20,6 +20,7 @@ const RETRY_MS = 1000;
  */
 export function createPodRepairer(context: AgentContext, lock: KeyedLock): Worker {
   const { clock, log, stack } = context;
+  const hostMacOf = createHostMacs();
   const run = async (): Promise<number | undefined> => {
     const vethPrefix = context.shared.accepted?.spec.settings.vethPrefix;
     if (vethPrefix === undefined || notServing(context) !== undefined) return undefined;
@@ -27,22 +28,39 @@ export function createPodRepairer(context: AgentContext, lock: KeyedLock): Worke
     const views = await stack.listPodLinks(vethPrefix);
     if (links.kind !== 'ok' || views.kind !== 'ok') return RETRY_MS;
     const harmed = [...context.store.ledger().allocations.values()].filter((pod) =>
-      isHarmed(pod, links.value, views.value),
+      isHarmed(pod, { links: links.value, views: views.value, hostMacOf }),
     );
     let wholly = true;
-    for (const pod of harmed) wholly = (await lock(pod.pod, () => repair(context, pod))) && wholly;
+    for (const pod of harmed)
+      wholly = (await lock(pod.pod, () => repair(context, pod, hostMacOf(pod)))) && wholly;
     return wholly ? RESYNC_MS : RETRY_MS;
   };
   return createWorker({ clock, log, label: 'pod repair', run });
 }
 
-function hostMacOf({ pod }: Allocation): string {
-  const [namespace = '', name = ''] = pod.split('/');
-  return hostLinkMac({ namespace, name });
+type HostMacOf = (allocation: Allocation) => string;
+
+/** Remembers: it is a hash, and asked for at every look while a pod has no link. */
+function createHostMacs(): HostMacOf {
+  const macs = new WeakMap<Allocation, string>();
+  return (allocation) => {
+    const known = macs.get(allocation);
+    if (known !== undefined) return known;
+    const [namespace = '', name = ''] = allocation.pod.split('/');
+    const mac = hostLinkMac({ namespace, name });
+    macs.set(allocation, mac);
+    return mac;
+  };
+}
+
+interface Seen {
+  readonly links: readonly LinkView[];
+  readonly views: readonly PodLinkView[];
+  readonly hostMacOf: HostMacOf;
 }
 
 /** A pod without a link is no matter of repair: it is not wired yet, or gone; unless the link was renamed. */
-function isHarmed(pod: Allocation, links: readonly LinkView[], views: readonly PodLinkView[]): boolean {
+function isHarmed(pod: Allocation, { links, views, hostMacOf }: Seen): boolean {
   const link = links.find(({ name }) => name === pod.hostLink);
   if (link === undefined) return links.some(({ mac }) => mac === hostMacOf(pod));
   const routed = new Set(views.find(({ hostLink }) => hostLink === pod.hostLink)?.addresses);
@@ -50,13 +68,13 @@ function isHarmed(pod: Allocation, links: readonly LinkView[], views: readonly P
 }
 
 /** False: it could not be done, and was logged. */
-async function repair(context: AgentContext, pod: Allocation): Promise<boolean> {
+async function repair(context: AgentContext, pod: Allocation, hostMac: string): Promise<boolean> {
   const { store, stack, shared, log } = context;
   const { hostLink, addresses } = pod;
   if (shared.accepted === undefined || allocationOf(store.ledger(), pod.sandbox) !== pod) return true;
   const links = await stack.listLinks();
   if (links.kind !== 'ok') return false;
-  const pods = [{ hostLink, hostMac: hostMacOf(pod), addresses }];
+  const pods = [{ hostLink, hostMac, addresses }];
   const imdsAllowed = [...shared.imdsOpen];
   const { host } = desiredHost({ spec: shared.accepted.spec, links: links.value, pods, imdsAllowed });
   const applied = await stack.applyHost(host);
