@@ -9,8 +9,10 @@ export function followNodeNetwork(context: AgentContext, onChange: () => void): 
     kind: 'NodeNetwork',
     scope: { name: context.nodeName },
     onEvent: (event) => {
+      const { heard, record: before } = context.shared;
       onNodeNetwork(context, event);
-      onChange();
+      // The echo of our own write, or an event that comes twice: whoever took the record in has told of it.
+      if (!heard || !isSameVersion(before, context.shared.record)) onChange();
     },
   });
 }
@@ -29,3 +31,6 @@ function onNodeNetwork({ shared, nodeName }: AgentContext, event: WatchEvent<Nod
       return;
   }
 }
+
+const isSameVersion = (a: NodeNetworkRecord | undefined, b: NodeNetworkRecord | undefined): boolean =>
+  a !== undefined && a.uid === b?.uid && a.resourceVersion === b.resourceVersion;

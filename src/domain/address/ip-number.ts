@@ -32,6 +32,14 @@ export function ipFromBigInt(family: IpFamily, value: bigint): Ip {
   return writeIpv6(value) as Ip;
 }
 
+/** A sorted copy, by `compareIps`. What is sorted already, as most lists are, costs one comparison an address. */
+export function sortedIps(ips: Iterable<Ip>): readonly Ip[] {
+  const copy = [...ips];
+  for (let index = 1; index < copy.length; index += 1)
+    if (compareIps(copy[index - 1] as Ip, copy[index] as Ip) > 0) return copy.sort(compareIps);
+  return copy;
+}
+
 /** Sort order: IPv4 before IPv6, then by value. Negative, zero or positive. */
 export function compareIps(a: Ip, b: Ip): number {
   const family = familyOf(a);

@@ -5,7 +5,14 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { familyOf } from './ip.ts';
-import { compareIps, ipFromBigInt, ipToBigInt, ipv4FromNumber, ipv4ToNumber } from './ip-number.ts';
+import {
+  compareIps,
+  ipFromBigInt,
+  ipToBigInt,
+  ipv4FromNumber,
+  ipv4ToNumber,
+  sortedIps,
+} from './ip-number.ts';
 import { parseIp } from './parse-ip.ts';
 import { ip } from './testing.ts';
 
@@ -160,6 +167,8 @@ describe('addresses as numbers', () => {
   it('sorts by value, IPv4 first, not by text', () => {
     const sorted = ['10.0.0.2', '10.0.0.10', '::1', '::a', '::1:0'].map(ip);
     assert.deepEqual([...sorted].reverse().sort(compareIps), sorted);
+    assert.deepEqual(sortedIps([...sorted].reverse()), sorted);
+    assert.deepEqual(sortedIps(new Set(sorted)), sorted);
     assert.equal(compareIps(ip('::1'), ip('::1')), 0);
   });
 

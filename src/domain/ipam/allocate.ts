@@ -94,10 +94,12 @@ interface UsedEni {
   readonly usedCount: number;
 }
 
+/** Those that are not full. */
 function fullestFirst(ledger: Ledger, enis: readonly SpecEni[]): readonly UsedEni[] {
   return enis
     .filter((eni) => !eni.cordoned && !eni.primary)
     .map((eni) => ({ eni, usedCount: eni.addresses.filter((ip) => ledger.holders.has(ip)).length }))
+    .filter(({ eni, usedCount }) => usedCount < eni.addresses.length)
     .sort(
       (a, b) =>
         b.usedCount - a.usedCount ||

@@ -55,17 +55,18 @@ export function isSameStatus(previous: NodeNetworkStatus, next: NodeNetworkStatu
     previous.used.every(({ ip, pod }, n) => ip === next.used[n]?.ip && pod === next.used[n]?.pod) &&
     isSameList(previous.cooling, next.cooling) &&
     isSameList(previous.withdrawn, next.withdrawn) &&
-    isSameList(conditionTexts(previous), conditionTexts(next))
+    previous.conditions.length === next.conditions.length &&
+    // Order says nothing among conditions: their writers append.
+    previous.conditions.every((one) => next.conditions.some((other) => isSameCondition(one, other)))
   );
 }
 
 const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((text, n) => text === b[n]);
 
-/** Order says nothing among conditions: their writers append. */
-const conditionTexts = ({ conditions }: NodeNetworkStatus): readonly string[] =>
-  conditions
-    .map(({ type, status, reason, message, lastTransitionAt }) =>
-      JSON.stringify([type, status, reason, message, lastTransitionAt]),
-    )
-    .sort(compareText);
+const isSameCondition = (a: Condition, b: Condition): boolean =>
+  a.type === b.type &&
+  a.status === b.status &&
+  a.reason === b.reason &&
+  a.message === b.message &&
+  a.lastTransitionAt === b.lastTransitionAt;

@@ -1,6 +1,6 @@
 // What to do next for one node: the spec to publish, the EC2 calls to make, and what to say about it.
 
-import { compareIps } from '../address/ip-number.ts';
+import { sortedIps } from '../address/ip-number.ts';
 import type { Ip } from '../address/ip.ts';
 import type { PodDecision } from '../eniconfig/pod-choice.ts';
 import { intentId, type PodKey, type SubnetId } from '../ids.ts';
@@ -199,8 +199,8 @@ function specEnisOf(view: NodeView, { pool, growth, release, chosen }: PlannedPa
     const asked = [...one.withdrawing.filter((ip) => !cancelled.has(ip)), ...one.withdrawn];
     const withdrawing = new Set<Ip>([...asked, ...(release.withdraw.get(one.eni.eniId) ?? [])]);
     const granted = specEni(view, one.eni, {
-      addresses: [...one.published].sort(compareIps),
-      withdrawing: [...withdrawing].sort(compareIps),
+      addresses: sortedIps(one.published),
+      withdrawing: sortedIps(withdrawing),
       cordoned: one.role === 'frozen' ? isFrozenCordoned(view, one.eni) : one.role === 'cordoned',
     });
     return chosen ? granted.map((eni) => ({ ...eni, chosenOnly: true as const })) : granted;

@@ -49,7 +49,8 @@ const REQUEST_MS = 8;
 interface Life {
   readonly agent: Promise<Agent>;
   readonly connection: MortalClient;
-  readonly died: PromiseWithResolvers<'died'>;
+  /** What its death means for those who wait for an answer. */
+  readonly onDeath: Set<() => void>;
 }
 
 export function createSimAgent(deps: SimAgentDeps): SimAgent {
@@ -81,7 +82,7 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
       random: random.fork(`life-${lifeCount}`),
       log,
     });
-    life = { agent, connection, died: Promise.withResolvers() };
+    life = { agent, connection, onDeath: new Set() };
   };
   /** False: it was dead already. */
   const kill = (tear: boolean): boolean => {
@@ -90,7 +91,7 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     life.connection.end();
     journal.crash(tear);
     if (tear) struck('node.tornJournalOdds');
-    life.died.resolve('died');
+    for (const tell of life.onDeath) tell();
     life = undefined;
     return true;
   };
@@ -109,15 +110,18 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     },
     ask: async (request) => {
       if (life === undefined) return undefined;
-      const { agent, died } = life;
+      const { agent, onDeath } = life;
       // A request takes some milliseconds of an hour: crashes at any time would hardly ever fall between its steps.
       if (profile().agentCrashesPerHour > 0 && chance(random, CRASH_IN_REQUEST_ODDS)) {
         const inMs = drawBetween(random, { min: 0, max: REQUEST_MS });
         kernel.clock(`node/${nodeName}`).timer(inMs, 'crash in a request', crash);
       }
-      const answer = agent.then((started) => started.handleCni(request));
-      const first = await Promise.race([answer, died.promise]);
-      return first === 'died' ? undefined : first;
+      const { promise, resolve, reject } = Promise.withResolvers<CniReply | undefined>();
+      const tellDeath = (): void => resolve(undefined);
+      onDeath.add(tellDeath);
+      const answer = (await agent).handleCni(request).finally(() => onDeath.delete(tellDeath));
+      answer.then(resolve, reject);
+      return promise;
     },
     records: () => journal.records(),
   };
