@@ -110,21 +110,25 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     },
     ask: async (request) => {
       if (life === undefined) return undefined;
-      const { agent, onDeath } = life;
       // A request takes some milliseconds of an hour: crashes at any time would hardly ever fall between its steps.
       if (profile().agentCrashesPerHour > 0 && chance(random, CRASH_IN_REQUEST_ODDS)) {
         const inMs = drawBetween(random, { min: 0, max: REQUEST_MS });
         kernel.clock(`node/${nodeName}`).timer(inMs, 'crash in a request', crash);
       }
-      const { promise, resolve, reject } = Promise.withResolvers<CniReply | undefined>();
-      const tellDeath = (): void => resolve(undefined);
-      onDeath.add(tellDeath);
-      const answer = (await agent).handleCni(request).finally(() => onDeath.delete(tellDeath));
-      answer.then(resolve, reject);
-      return promise;
+      return answerOf(life, request);
     },
     records: () => journal.records(),
   };
+}
+
+/** Undefined: the agent died before it answered. */
+async function answerOf({ agent, onDeath }: Life, request: CniRequest): Promise<CniReply | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<CniReply | undefined>();
+  const tellDeath = (): void => resolve(undefined);
+  onDeath.add(tellDeath);
+  const answer = (await agent).handleCni(request).finally(() => onDeath.delete(tellDeath));
+  answer.then(resolve, reject);
+  return promise;
 }
 
 /** Why the kernel refuses a call of the network stack, if it does. */
