@@ -35,6 +35,8 @@ export interface ReconcileDeps {
   readonly reads: Ec2ReadLoop;
   readonly budget: Budget;
   readonly clock: Clock;
+  /** The machine's clock, for dates that people read. */
+  readonly wallNow: () => number;
   readonly random: Random;
   readonly log: Log;
   readonly settings: ControllerSettings;
@@ -319,7 +321,7 @@ async function report(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   emitEvents(deps.cluster, name, { plan: next, trouble }, memory);
   for (const subnetId of next.fullSubnets) deps.reads.pollSubnet(subnetId);
   if (published === undefined) return undefined;
-  const status = withOwnConditions(published.status ?? emptyStatus, next.conditions, deps.clock.now());
+  const status = withOwnConditions(published.status ?? emptyStatus, next.conditions, deps.wallNow());
   if (status === undefined) return undefined;
   const outcome = await deps.cluster.updateNodeNetworkStatus({ ...published, status });
   if (outcome.kind !== 'ok') return afterClusterFailure(deps, name, outcome);

@@ -35,6 +35,7 @@ import { reportEniConfig } from './report-eni-config.ts';
 import { reconcileClass } from './reconcile-class.ts';
 import { ownersOf } from './own-eni-configs.ts';
 import { reconcileNode } from './reconcile-node.ts';
+import { steadyClock } from './steady-clock.ts';
 import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
 export interface ControllerDeps {
@@ -71,6 +72,10 @@ const ENI_CONFIG_KEY = 'ENIConfig/';
 const CLASS_KEY = 'NodeNetworkClass/';
 
 interface Parts extends ControllerDeps {
+  /** Goes on evenly: durations are measured by it. */
+  readonly clock: Clock;
+  /** The machine's clock, for dates that people read. */
+  readonly wallNow: () => number;
   readonly clusterView: ClusterView;
   readonly ec2View: Ec2View;
   readonly budget: Budget;
@@ -82,10 +87,13 @@ interface Parts extends ControllerDeps {
 
 /** Starts the controller. It runs until stopped; every failure is logged, reported and tried again. */
 export function startController(deps: ControllerDeps): Controller {
-  const { clock, settings } = deps;
+  const { settings } = deps;
+  const clock = steadyClock(deps.clock);
   const clusterView = createClusterView();
   const parts: Parts = {
     ...deps,
+    clock,
+    wallNow: () => deps.clock.now(),
     clusterView,
     ec2View: createEc2View(clock.now()),
     budget: createBudget({ clock, onTurn: (key) => onNews(key) }),

@@ -197,6 +197,36 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 20,
   },
   {
+    name: "rests are measured by the machine's clock",
+    edits: [
+      {
+        file: 'agent/cooldowns.ts',
+        find: 'const since = ledger().coolingSinceBoot.get(ip);',
+        replace: 'const since = ledger().cooling.get(ip);',
+      },
+      {
+        file: 'agent/cooldowns.ts',
+        find: 'Math.max(0, clock.bootNow() - since);',
+        replace: 'Math.max(0, clock.now() - since);',
+      },
+    ],
+    faults:
+      'node.agentClockJumpsPerHour=60,node.agentCrashesPerHour=60,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 20,
+  },
+  {
+    name: "the controller's durations go by the machine's clock",
+    edits: [
+      {
+        file: 'controller/start-controller.ts',
+        find: 'const clock = steadyClock(deps.clock);',
+        replace: 'const clock = deps.clock;',
+      },
+    ],
+    faults: 'node.controllerClockJumpsPerHour=60,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 40,
+  },
+  {
     name: 'a wrong name on a node falls through to the next rule',
     edits: [
       {

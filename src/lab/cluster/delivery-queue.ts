@@ -20,7 +20,7 @@ interface Delivery<T> {
 }
 
 export interface DeliveryQueueOptions<T> {
-  /** The client's own clock: one that has died gets nothing more. */
+  /** The client's own clock: one that has died gets nothing more. Its wall clock plays no part: that of the network is another. */
   readonly clock: Clock;
   /** Names the wait in traces. */
   readonly label: string;
@@ -29,21 +29,21 @@ export interface DeliveryQueueOptions<T> {
 
 export function createDeliveryQueue<T>({ clock, label, deliver }: DeliveryQueueOptions<T>): DeliveryQueue<T> {
   let queue: Delivery<T>[] = [];
-  let lastDueAt = clock.now();
+  let lastDueAt = clock.bootNow();
   let isArmed = false;
 
   const arm = (): void => {
     const next = queue[0];
     if (next === undefined || isArmed) return;
     isArmed = true;
-    clock.timer(Math.max(0, next.dueAt - clock.now()), label, () => {
+    clock.timer(Math.max(0, next.dueAt - clock.bootNow()), label, () => {
       isArmed = false;
       deliverDue();
     });
   };
   const deliverDue = (): void => {
     // `deliver` may clear the queue, so its head is looked at anew each time.
-    for (let next = queue[0]; next !== undefined && next.dueAt <= clock.now(); next = queue[0]) {
+    for (let next = queue[0]; next !== undefined && next.dueAt <= clock.bootNow(); next = queue[0]) {
       queue.shift();
       deliver(next.event);
     }
@@ -52,7 +52,7 @@ export function createDeliveryQueue<T>({ clock, label, deliver }: DeliveryQueueO
 
   return {
     push: (event, name, delayMs) => {
-      lastDueAt = Math.max(lastDueAt, clock.now() + delayMs);
+      lastDueAt = Math.max(lastDueAt, clock.bootNow() + delayMs);
       queue.push({ dueAt: lastDueAt, event, name });
       arm();
     },

@@ -30,6 +30,10 @@ export interface NodeProfile {
   /** How far the clock of a new process is off, to either side, at most: clocks are set between two lives. */
   readonly controllerClockSkewMaxMs: number;
   readonly agentClockSkewMaxMs: number;
+  /** The wall clock is set while a controller runs. */
+  readonly controllerClockJumpsPerHour: number;
+  /** The same per agent. */
+  readonly agentClockJumpsPerHour: number;
   /** Odds, per reboot, that the disk with the journal is a new one. */
   readonly journalLostOdds: number;
   /** What a sync of the journal takes, at most. */
@@ -109,6 +113,8 @@ export const calm: FaultProfile = {
     leaderOverlapOdds: 0,
     controllerClockSkewMaxMs: 0,
     agentClockSkewMaxMs: 0,
+    controllerClockJumpsPerHour: 0,
+    agentClockJumpsPerHour: 0,
     journalLostOdds: 0,
     diskMaxMs: 1,
     collectionsPerHour: 0,

@@ -75,6 +75,8 @@ const NODE_ROWS: readonly Row<'node'>[] = [
   ['leaderOverlapOdds', 'two controllers lead, the lease of one is over', 'odds', [0.5, 1], 0.4],
   ['controllerClockSkewMaxMs', 'the clock of the next controller is off', 'ms', [30_000, 7_200_000], 0.3],
   ['agentClockSkewMaxMs', 'the clock of the next agent is off', 'ms', [30_000, 7_200_000], 0.3],
+  ['controllerClockJumpsPerHour', 'the clock of a running controller is set', 'per hour', [12, 60], 0.2],
+  ['agentClockJumpsPerHour', 'the clock of a running agent is set', 'per hour', [12, 60], 0.2],
   ['journalLostOdds', 'a reboot loses the journal', 'odds', [0.3], 0.3],
   ['diskMaxMs', 'a sync of the journal takes long', 'ms', [20, 1000], 0.3],
   ['collectionsPerHour', 'the runtime calls GC', 'per hour', [12, 60], 0.5],

@@ -16,6 +16,15 @@ export interface Range {
 export const drawBetween = (random: Random, range: Range): number =>
   range.max <= range.min ? range.min : range.min + randomInt(random, range.max - range.min + 1);
 
+/** How far people and daemons set a clock wrong, ms: by a second, half a minute, ten minutes, two hours. */
+const CLOCK_ERRORS_MS = [1_000, 30_000, 600_000, 7_200_000] as const;
+
+/** How far off a clock is after it was set: right in one of three cases, else to either side. Milliseconds. */
+export function drawClockErrorMs(random: Random): number {
+  const errorMs = pick(random, CLOCK_ERRORS_MS);
+  return pick(random, [0, errorMs, -errorMs]);
+}
+
 export function pick<T>(random: Random, items: readonly T[]): T {
   assert(items.length > 0, 'one of no items is picked');
   return items[randomInt(random, items.length)] as T;

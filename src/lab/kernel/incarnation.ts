@@ -18,7 +18,7 @@ export interface Incarnation {
 export interface IncarnationContext {
   readonly owner: string;
   readonly now: () => number;
-  /** Of the world's clock, which nobody sets. */
+  /** Goes on with the world's time, which nobody sets. */
   readonly bootNow: () => number;
   readonly schedule: (
     request: Pick<SimEvent, 'owner' | 'label' | 'run' | 'life'> & { ms: number },

@@ -139,6 +139,25 @@ describe('kernel', () => {
     assert.equal(ran, false);
   });
 
+  test('a clock that is set while its owner runs shows the new time at once, and no timer moves', async () => {
+    const kernel = createKernel({ seed: 1, startAt: 0 });
+    const clock = kernel.clock('agent');
+    const heard: number[] = [];
+    clock.timer(1_000, 'tick', () => heard.push(clock.now(), clock.bootNow()));
+    kernel.skew('agent', -7_200_000);
+    assert.equal(clock.now(), -7_200_000);
+    await kernel.run({ untilMs: 1_000, drain });
+    assert.deepEqual(heard, [-7_199_000, 1_000]);
+  });
+
+  test('a machine that boots counts its time anew', async () => {
+    const kernel = createKernel({ seed: 1, startAt: 0 });
+    await kernel.run({ untilMs: 5_000, drain });
+    kernel.boot('agent');
+    assert.equal(kernel.clock('agent').bootNow(), 0);
+    assert.equal(kernel.clock('world').bootNow(), kernel.now());
+  });
+
   test('a killed owner hears nothing more: no timer, no sleep, no guarded answer; its next life does', async () => {
     const kernel = createKernel({ seed: 1, startAt: 0 });
     const seen: string[] = [];

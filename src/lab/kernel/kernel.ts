@@ -46,8 +46,10 @@ export interface Kernel {
   guard<T>(owner: string, promise: Promise<T>, label?: string): Promise<T>;
   /** The current incarnation itself. */
   incarnation(owner: string): Incarnation;
-  /** The clock of the next and all later incarnations of `owner` is off by `ms`: somebody has set it between two lives. */
+  /** Somebody sets the wall clock of `owner`: from now on it is off by `ms`, in this life and in later ones. */
   skew(owner: string, ms: number): void;
+  /** The machine of `owner` boots: its time since then begins anew. */
+  boot(owner: string): void;
   /** Crash: pending timers and sleeps are dropped and guarded promises never settle. `clock(owner)` then starts a new life. */
   kill(owner: string): void;
   run(request: RunRequest): Promise<RunEnd>;
@@ -108,6 +110,7 @@ export function createKernel(options: KernelOptions): Kernel {
   // owner -> its current life
   const incarnations = new Map<string, Incarnation>();
   const skews = new Map<string, number>(); // owner -> ms
+  const bootedAt = new Map<string, number>(); // owner -> world's time
   let sequence = 0;
 
   const schedule: IncarnationContext['schedule'] = ({ owner, life, ms, label, run }) => {
@@ -128,11 +131,10 @@ export function createKernel(options: KernelOptions): Kernel {
   const incarnation = (owner: string): Incarnation => {
     let current = incarnations.get(owner);
     if (current === undefined) {
-      const skewMs = skews.get(owner) ?? 0;
       current = createIncarnation({
         owner,
-        now: () => timeline.now + skewMs,
-        bootNow: () => timeline.now,
+        now: () => timeline.now + (skews.get(owner) ?? 0),
+        bootNow: () => timeline.now - (bootedAt.get(owner) ?? 0),
         schedule,
       });
       incarnations.set(owner, current);
@@ -148,6 +150,9 @@ export function createKernel(options: KernelOptions): Kernel {
     incarnation,
     skew: (owner, ms) => {
       skews.set(owner, ms);
+    },
+    boot: (owner) => {
+      bootedAt.set(owner, timeline.now);
     },
     kill: (owner) => {
       incarnations.get(owner)?.kill();

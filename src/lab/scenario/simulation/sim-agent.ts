@@ -10,7 +10,7 @@ import type { CniReply, CniRequest } from '../../../protocol/agent-socket/cni-me
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { NodeProfile } from '../../faults/fault-profile.ts';
 import { createMemoryJournal } from '../../journal/memory-journal.ts';
-import { chance, drawBetween } from '../../kernel/draw.ts';
+import { chance, drawBetween, drawClockErrorMs } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { MemoryKernel } from '../../linux/memory-kernel.ts';
 import { createMemoryStack } from '../../linux/memory-stack.ts';
@@ -32,6 +32,8 @@ export interface SimAgent {
   isUp(): boolean;
   /** SIGKILL; it is started again after a pause. */
   crash(): void;
+  /** Somebody sets the wall clock. */
+  setClock(): void;
   /** The power goes. The disk may lose what was being written, and with `diskLost` everything. */
   powerOff(diskLost: boolean): void;
   /** Undefined: nobody answers, or the agent died meanwhile. */
@@ -57,6 +59,7 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
   const { nodeName, kernel, cluster, host, profile, log, struck } = deps;
   const owner = `agent/${nodeName}`;
   const random = kernel.random.fork(owner);
+  const clockDraws = random.fork('clock is set');
   const syncMs = (): number => drawBetween(random, { min: 1, max: profile().diskMaxMs });
   let journal = createMemoryJournal(syncMs);
   let life: Life | undefined;
@@ -104,8 +107,10 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     start,
     isUp: () => life !== undefined,
     crash,
+    setClock: () => kernel.skew(owner, drawClockErrorMs(clockDraws)),
     powerOff: (diskLost) => {
       kill(chance(random, profile().tornJournalOdds));
+      kernel.boot(owner);
       if (diskLost) journal = createMemoryJournal(syncMs);
     },
     ask: async (request) => {

@@ -10,7 +10,7 @@ import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import type { FaultDial } from '../../faults/fault-profile.ts';
 import { startTicks, type TickOptions } from '../../faults/ticks.ts';
-import { chance, drawBetween } from '../../kernel/draw.ts';
+import { chance, drawBetween, drawClockErrorMs } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type MortalClient, mortalClient, overheard } from './sim-client.ts';
 
@@ -67,6 +67,7 @@ interface Life {
 export function startControllers(parts: ControllerParts): Subscription {
   const { kernel, ec2, cluster, dial, log, tell, struck } = parts;
   const random = kernel.random.fork('controllers');
+  const clockDraws = random.fork('clock is set');
   const world = kernel.clock('world');
   const settings = simSettings();
   let lifeCount = 0;
@@ -119,7 +120,15 @@ export function startControllers(parts: ControllerParts): Subscription {
     });
     tell(`${name} starts`);
   }
+  const setClock = (): void => {
+    if (current === undefined) return;
+    struck('node.controllerClockJumpsPerHour');
+    const errorMs = drawClockErrorMs(clockDraws);
+    kernel.skew(current.name, errorMs);
+    tell(`the clock of ${current.name} is set, and ${errorMs} ms off now`);
+  };
   const onTick: TickOptions['onTick'] = (odds) => {
+    if (chance(random, odds(dial.profile().node.controllerClockJumpsPerHour))) setClock();
     if (!chance(random, odds(dial.profile().node.controllerCrashesPerHour))) return;
     struck('node.controllerCrashesPerHour');
     if (current !== undefined) crash(current);

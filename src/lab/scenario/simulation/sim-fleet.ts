@@ -111,6 +111,7 @@ export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSur
     // What people do is counted for the whole world, not per node.
     const rates: readonly (readonly [fault: string, perHour: number, run: (node: SimNode) => void])[] = [
       ['', odds.agentCrashesPerHour, (node) => node.agent.crash()],
+      ['node.agentClockJumpsPerHour', odds.agentClockJumpsPerHour, (node) => node.agent.setClock()],
       ['node.rebootsPerHour', odds.rebootsPerHour, fleet.reboot],
       ['node.collectionsPerHour', odds.collectionsPerHour, (node) => node.collect()],
       ['person.stopsPerHour', person.stopsPerHour / nodes.length, fleet.stop],

@@ -1,0 +1,31 @@
+// The controller's own time: what it measures durations by, whatever anybody does to the machine's clock.
+
+import type { Clock } from '../ports/clock.ts';
+
+/** The time since boot is asked for this often at most, since Linux tells it in a file: milliseconds. */
+const CHECK_MS = 1_000;
+
+/**
+ * The same clock, but `now` goes on evenly from the time at which this was made: when the machine's clock is set by hours,
+ * it is off by less than CHECK_MS for less than CHECK_MS, and never goes back. Its dates are as good as the machine's
+ * clock was at the start, so what is told to people is dated by the machine's.
+ */
+export function steadyClock(clock: Clock): Clock {
+  const startedAt = clock.now();
+  const bootAtStart = clock.bootNow();
+  let steady = startedAt;
+  let wall = startedAt;
+  let checkedAt = startedAt;
+  const now = (): number => {
+    const before = wall;
+    wall = clock.now();
+    const elapsedMs = wall - before;
+    if (elapsedMs >= 0 && steady + elapsedMs - checkedAt < CHECK_MS) steady += elapsedMs;
+    else {
+      steady = Math.max(steady, startedAt + clock.bootNow() - bootAtStart);
+      checkedAt = steady;
+    }
+    return steady;
+  };
+  return { ...clock, now };
+}
