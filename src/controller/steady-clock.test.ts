@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Clock } from '../ports/clock.ts';
 import { steadyClock } from './steady-clock.ts';
 

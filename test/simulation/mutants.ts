@@ -227,6 +227,32 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 40,
   },
   {
+    name: 'a controller does not ask whether it still leads before it writes',
+    edits: [
+      {
+        file: 'controller/fenced-ec2.ts',
+        find: 'term.isHeld() ? call(request) : Promise.resolve(notLeading(action));',
+        replace: 'term === undefined ? Promise.resolve(notLeading(action)) : call(request);',
+      },
+    ],
+    faults:
+      'node.twoControllers=true,node.controllerPausesPerHour=3,ec2.latencyMaxMs=2000,workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 40,
+  },
+  {
+    name: "a leader measures its lease by the machine's clock alone",
+    edits: [
+      {
+        file: 'domain/leadership/lease.ts',
+        find: 'Math.max(now.wallMs - since.wallMs, now.bootMs - since.bootMs);',
+        replace: 'now.wallMs - since.wallMs;',
+      },
+    ],
+    faults:
+      'node.twoControllers=true,node.controllerPausesPerHour=3,node.controllerClockJumpsPerHour=60,cluster.outageOdds=0.005,workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 20,
+  },
+  {
     name: 'a wrong name on a node falls through to the next rule',
     edits: [
       {

@@ -3,6 +3,7 @@
 import type { NodeName } from '../../domain/ids.ts';
 import { ledgerFrom } from '../../domain/ipam/apply-record.ts';
 import type { JournalRecord } from '../../domain/ipam/ledger.ts';
+import { LEASE_TIMES } from '../../domain/leadership/lease.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
@@ -22,6 +23,8 @@ export interface RestSources {
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
   readonly counts: () => CallCounts;
   readonly warmIpTarget: number;
+  /** Controllers that contend for a lease. */
+  readonly electorCount: number;
 }
 
 export interface RestChecker extends Checker {
@@ -35,9 +38,11 @@ const POLL_CALLS_PER_HOUR = 720;
 /** Nothing is to be asked of the API server at rest; room for a watch that lists anew. */
 const API_CALLS_PER_HOUR = 120;
 const HOUR_MS = 3_600_000;
+/** Each elector reads or writes the lease at every try, and reads it again after a conflict. */
+const LEASE_CALLS_PER_HOUR = (1.1 * HOUR_MS) / LEASE_TIMES.retryMs;
 
 export function createRestChecker(sources: RestSources): RestChecker {
-  const { world, counts, placeOf } = sources;
+  const { world, counts, placeOf, electorCount } = sources;
   let quiet: (CallCounts & { readonly at: number }) | undefined;
   return {
     startQuiet: () => {
@@ -57,7 +62,7 @@ export function createRestChecker(sources: RestSources): RestChecker {
       const apiPerHour = (now.api - quiet.api) / hours;
       if (ec2PerHour > 1.2 * RESYNC_CALLS_PER_HOUR + subnetCount * POLL_CALLS_PER_HOUR)
         world.broken('LV-2', `at rest EC2 is called ${Math.round(ec2PerHour)} times per hour`);
-      if (apiPerHour > API_CALLS_PER_HOUR)
+      if (apiPerHour > API_CALLS_PER_HOUR + electorCount * LEASE_CALLS_PER_HOUR)
         world.broken('LV-2', `at rest the API server is called ${Math.round(apiPerHour)} times per hour`);
     },
   };

@@ -11,6 +11,7 @@ import { createEventRecorder } from './event-recorder.ts';
 import { createGarbageCollector } from './garbage-collector.ts';
 import { createObjectStore } from './object-store.ts';
 import { createStoreHistory } from './store-history.ts';
+import { createSimLease, type SimLease } from './sim-lease-store.ts';
 import { createWatchIndex } from './watch-index.ts';
 import { createSimClusterClient } from './sim-cluster-client.ts';
 
@@ -36,6 +37,8 @@ export interface SimClusterClientOptions {
 export interface SimCluster {
   client(options?: SimClusterClientOptions): ControllerCluster;
   readonly admin: ClusterAdmin;
+  /** For which controllers contend. */
+  readonly lease: SimLease;
 }
 
 export function createSimCluster({
@@ -76,5 +79,6 @@ export function createSimCluster({
       });
     },
     admin: createClusterAdmin({ store, events, server }),
+    lease: createSimLease({ server, clock, random: root.fork('lease'), profile, onFault }),
   };
 }

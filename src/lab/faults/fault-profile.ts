@@ -30,6 +30,10 @@ export interface NodeProfile {
   /** How far the clock of a new process is off, to either side, at most: clocks are set between two lives. */
   readonly controllerClockSkewMaxMs: number;
   readonly agentClockSkewMaxMs: number;
+  /** Two controllers contend for the lease by the real election, rather than one after the other. Read once, at the start. */
+  readonly twoControllers: boolean;
+  /** Per controller: its process does not run for a while. */
+  readonly controllerPausesPerHour: number;
   /** The wall clock is set while a controller runs. */
   readonly controllerClockJumpsPerHour: number;
   /** The same per agent. */
@@ -113,6 +117,8 @@ export const calm: FaultProfile = {
     leaderOverlapOdds: 0,
     controllerClockSkewMaxMs: 0,
     agentClockSkewMaxMs: 0,
+    twoControllers: false,
+    controllerPausesPerHour: 0,
     controllerClockJumpsPerHour: 0,
     agentClockJumpsPerHour: 0,
     journalLostOdds: 0,

@@ -75,6 +75,8 @@ const NODE_ROWS: readonly Row<'node'>[] = [
   ['leaderOverlapOdds', 'two controllers lead, the lease of one is over', 'odds', [0.5, 1], 0.4],
   ['controllerClockSkewMaxMs', 'the clock of the next controller is off', 'ms', [30_000, 7_200_000], 0.3],
   ['agentClockSkewMaxMs', 'the clock of the next agent is off', 'ms', [30_000, 7_200_000], 0.3],
+  ['twoControllers', 'two controllers contend for a lease', 'on or off', [true], 0.25],
+  ['controllerPausesPerHour', 'a controller is stopped, and goes on', 'per hour', [3, 12], 0.2],
   ['controllerClockJumpsPerHour', 'the clock of a running controller is set', 'per hour', [12, 60], 0.2],
   ['agentClockJumpsPerHour', 'the clock of a running agent is set', 'per hour', [12, 60], 0.2],
   ['journalLostOdds', 'a reboot loses the journal', 'odds', [0.3], 0.3],

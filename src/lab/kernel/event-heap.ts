@@ -1,8 +1,8 @@
 // What is to happen, ordered by time: a binary heap.
 
 export interface SimEvent {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
+  /** Milliseconds since the epoch. Not to be changed while it is in the heap. */
+  at: number;
   /** Orders events of the same time before `sequence` does; 0 unless ties are broken at random. */
   readonly tie: number;
   readonly sequence: number;

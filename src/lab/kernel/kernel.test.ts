@@ -158,6 +158,33 @@ describe('kernel', () => {
     assert.equal(kernel.clock('world').bootNow(), kernel.now());
   });
 
+  test('a process that is stopped does nothing until it goes on, and then what was due, in order', async () => {
+    const kernel = createKernel({ seed: 1, startAt: 0 });
+    const heard: string[] = [];
+    const clock = kernel.clock('controller');
+    for (const ms of [1_000, 2_000, 9_000])
+      clock.timer(ms, 'tick', () => heard.push(`${ms} at ${clock.now()}`));
+    clock.timer(1_500, 'tick', () => heard.push('cancelled')).cancel();
+    kernel.clock('other').timer(1_200, 'tick', () => heard.push('other'));
+    kernel.pause('controller');
+    kernel.clock('world').timer(5_000, 'goes on', () => kernel.resume('controller'));
+    await kernel.run({ untilMs: 10_000, drain });
+    assert.deepEqual(heard, ['other', '1000 at 5000', '2000 at 5000', '9000 at 9000']);
+  });
+
+  test('a process that is stopped and dies never goes on', async () => {
+    const kernel = createKernel({ seed: 1, startAt: 0 });
+    const heard: string[] = [];
+    kernel.clock('controller').timer(1_000, 'tick', () => heard.push('old'));
+    kernel.pause('controller');
+    await kernel.run({ untilMs: 2_000, drain });
+    kernel.kill('controller');
+    kernel.resume('controller');
+    kernel.clock('controller').timer(1_000, 'tick', () => heard.push('new'));
+    await kernel.run({ untilMs: 5_000, drain });
+    assert.deepEqual(heard, ['new']);
+  });
+
   test('a killed owner hears nothing more: no timer, no sleep, no guarded answer; its next life does', async () => {
     const kernel = createKernel({ seed: 1, startAt: 0 });
     const seen: string[] = [];

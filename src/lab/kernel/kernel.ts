@@ -48,6 +48,10 @@ export interface Kernel {
   incarnation(owner: string): Incarnation;
   /** Somebody sets the wall clock of `owner`: from now on it is off by `ms`, in this life and in later ones. */
   skew(owner: string, ms: number): void;
+  /** The process of `owner` is stopped: what becomes due runs when it goes on, in the same order. Until then its time goes on. */
+  pause(owner: string): void;
+  /** It goes on. Nothing happens to one that runs. */
+  resume(owner: string): void;
   /** The machine of `owner` boots: its time since then begins anew. */
   boot(owner: string): void;
   /** Crash: pending timers and sleeps are dropped and guarded promises never settle. `clock(owner)` then starts a new life. */
@@ -69,14 +73,21 @@ interface Timeline {
   eventCount: number;
   readonly heap: EventHeap;
   readonly trace: Trace;
+  /** owner that is stopped -> what became due meanwhile */
+  readonly paused: Map<string, SimEvent[]>;
 }
 
-/** Runs the next event that is due by `untilMs`; false when there is none. */
+/** Runs the next event that is due by `untilMs`, or keeps it for one who is stopped; false when there is none. */
 function step(timeline: Timeline, untilMs: number): boolean {
   const next = timeline.heap.peek();
   if (next === undefined || next.at > untilMs) return false;
   timeline.heap.pop();
   timeline.now = next.at;
+  const kept = timeline.paused.get(next.owner);
+  if (kept !== undefined) {
+    kept.push(next);
+    return true;
+  }
   timeline.eventCount += 1;
   timeline.trace.add(next);
   next.run();
@@ -106,7 +117,13 @@ export function createKernel(options: KernelOptions): Kernel {
   const startAt = options.startAt ?? DEFAULT_START_AT;
   const random = seededRandom(options.seed);
   const ties = options.randomTies === true ? random.fork('kernel/ties') : undefined;
-  const timeline: Timeline = { now: startAt, eventCount: 0, heap: createEventHeap(), trace: createTrace() };
+  const timeline: Timeline = {
+    now: startAt,
+    eventCount: 0,
+    heap: createEventHeap(),
+    trace: createTrace(),
+    paused: new Map(),
+  };
   // owner -> its current life
   const incarnations = new Map<string, Incarnation>();
   const skews = new Map<string, number>(); // owner -> ms
@@ -154,7 +171,16 @@ export function createKernel(options: KernelOptions): Kernel {
     boot: (owner) => {
       bootedAt.set(owner, timeline.now);
     },
+    pause: (owner) => {
+      if (!timeline.paused.has(owner)) timeline.paused.set(owner, []);
+    },
+    resume: (owner) => {
+      const kept = timeline.paused.get(owner) ?? [];
+      timeline.paused.delete(owner);
+      for (const event of kept) timeline.heap.push(Object.assign(event, { at: timeline.now }));
+    },
     kill: (owner) => {
+      timeline.paused.delete(owner);
       incarnations.get(owner)?.kill();
       incarnations.delete(owner);
     },

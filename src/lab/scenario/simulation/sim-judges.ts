@@ -6,6 +6,7 @@ import { createAddressChecker } from '../../checkers/address-checker.ts';
 import type { Checker, LiveSandbox, WorldTruth } from '../../checkers/checker.ts';
 import { createEniChecker } from '../../checkers/eni-checker.ts';
 import { createImdsChecker } from '../../checkers/imds-checker.ts';
+import { createLeadershipChecker } from '../../checkers/leadership-checker.ts';
 import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
 import { createOfferChecker } from '../../checkers/offer-checker.ts';
 import { createRestChecker } from '../../checkers/rest-checker.ts';
@@ -13,7 +14,9 @@ import { createSelectionChecker } from '../../checkers/selection-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import type { ChoiceModel } from './sim-choice.ts';
-import { CONTROLLER, COOLDOWN_SECONDS, WARM_IP_TARGET } from './sim-controller.ts';
+import { COOLDOWN_SECONDS, WARM_IP_TARGET } from './sim-controller.ts';
+import { ELECTOR_COUNT } from './sim-electors.ts';
+import { CONTROLLER } from './sim-process.ts';
 import { createRobbery } from './sim-robbery.ts';
 import type { PodRegister } from './sim-runtime.ts';
 
@@ -34,6 +37,8 @@ export interface JudgesDeps {
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
   /** Addresses that a node's kernel lets reach instance metadata. */
   readonly imdsOpenOn: (node: NodeName) => readonly string[];
+  /** Controllers that believe to lead; absent where they do not contend for a lease. */
+  readonly leaders?: () => readonly string[];
   readonly tell: (text: string) => void;
 }
 
@@ -46,6 +51,8 @@ export interface Judges {
   podsServed(): number;
   /** The faults are over. */
   startCalm(): void;
+  /** So long after the faults that a controller must lead. */
+  checkLed(): void;
   /** From now on nothing may be written. */
   startQuiet(): void;
   /** Everything has healed and is quiet: it must all be as it should. */
@@ -73,7 +80,7 @@ export function createJudges(deps: JudgesDeps): Judges {
     isController,
     broken,
   };
-  const { checkers, startQuiet } = createCheckers(truth, deps);
+  const { checkers, startQuiet, checkLed } = createCheckers(truth, deps);
   ec2.onChange((change) => {
     robbery.onEc2Change(change);
     for (const checker of checkers) checker.onEc2Change?.(change);
@@ -103,6 +110,7 @@ export function createJudges(deps: JudgesDeps): Judges {
     brokenRule: () => firstBroken,
     podsServed: () => podsServed,
     startCalm: robbery.startCalm,
+    checkLed,
     startQuiet,
     atRest: () => {
       for (const checker of checkers) checker.atRest?.();
@@ -113,8 +121,8 @@ export function createJudges(deps: JudgesDeps): Judges {
 
 function createCheckers(
   truth: WorldTruth,
-  { ec2, cluster, choices, journalOf, imdsOpenOn }: JudgesDeps,
-): { readonly checkers: readonly Checker[]; startQuiet(): void } {
+  { ec2, cluster, choices, journalOf, imdsOpenOn, leaders }: JudgesDeps,
+): { readonly checkers: readonly Checker[]; startQuiet(): void; checkLed(): void } {
   const { placeOf } = choices;
   const liveness = createLivenessChecker({ world: truth, placeOf });
   const rest = createRestChecker({
@@ -123,7 +131,10 @@ function createCheckers(
     journalOf,
     counts: () => ({ ec2: ec2.calls.total(), api: cluster.admin.requestCount() }),
     warmIpTarget: WARM_IP_TARGET,
+    electorCount: leaders === undefined ? 0 : ELECTOR_COUNT,
   });
+  const leadership =
+    leaders && createLeadershipChecker({ world: truth, lease: () => cluster.lease.truth(), leaders });
   return {
     checkers: [
       createAddressChecker(truth),
@@ -133,7 +144,9 @@ function createCheckers(
       createOfferChecker(truth, journalOf),
       liveness,
       rest,
+      ...(leadership === undefined ? [] : [leadership]),
     ],
+    checkLed: () => leadership?.checkLed(),
     startQuiet: () => {
       liveness.startQuiet();
       rest.startQuiet();

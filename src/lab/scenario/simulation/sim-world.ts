@@ -4,11 +4,13 @@ import type { NodeName } from '../../../domain/ids.ts';
 import { createSimCluster, type SimCluster } from '../../cluster/sim-cluster.ts';
 import { createSimEc2, type SimEc2 } from '../../ec2/sim-ec2.ts';
 import { calm, createFaultDial, type FaultDial, type FaultProfile } from '../../faults/fault-profile.ts';
+import { LED_WITHIN_MS } from '../../checkers/leadership-checker.ts';
 import { startMischief } from '../../faults/mischief.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { type Coverage, type CoverageRecorder, createCoverage } from './coverage.ts';
 import { createChoiceModel } from './sim-choice.ts';
 import { startControllers } from './sim-controller.ts';
+import { type Electors, startElectors } from './sim-electors.ts';
 import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
 import { createJudges, type Judges } from './sim-judges.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
@@ -46,6 +48,7 @@ export function startWorld(options: WorldOptions): World {
   if (options.onLog !== undefined) ec2.onChange((change) => tell(describeChange(change)));
   const choices = createChoiceModel(vpc.podSubnets, () => kernel.now());
   let fleet: Fleet | undefined;
+  let electors: Electors | undefined;
   const nodeOf = (name: NodeName): SimNode | undefined => fleet?.nodes().find((node) => node.name === name);
   const judges = createJudges({
     now: () => kernel.now(),
@@ -55,6 +58,7 @@ export function startWorld(options: WorldOptions): World {
     instanceOf: (node) => fleet?.instanceOf(node),
     journalOf: (node) => nodeOf(node)?.agent.records(),
     imdsOpenOn: (node) => nodeOf(node)?.imdsOpen() ?? [],
+    ...(profile.node.twoControllers ? { leaders: () => electors?.leaders() ?? [] } : {}),
     tell,
   });
   const { struck } = coverage;
@@ -72,7 +76,9 @@ export function startWorld(options: WorldOptions): World {
     struck: (fault) => struck(`workload.${fault}`),
   });
   for (let index = 0; index < options.nodeCount; index += 1) fleet.launch(zoneOfIndex(index));
-  const controllerFaults = startControllers({ kernel, ec2, cluster, dial, log, tell, struck });
+  const controllerParts = { kernel, ec2, cluster, dial, log, tell, struck };
+  if (profile.node.twoControllers) electors = startElectors(controllerParts);
+  const controllerFaults = electors?.faults ?? startControllers(controllerParts);
   const fleetFaults = startFleetFaults(fleet, surroundings);
   const mischief = startMischief({
     clock,
@@ -90,6 +96,7 @@ export function startWorld(options: WorldOptions): World {
       cluster.admin.bringUp();
       workload.freeze();
       judges.startCalm();
+      clock.timer(LED_WITHIN_MS, 'led by now', judges.checkLed);
     },
     marks,
     coverage: coverage.counts,
