@@ -171,6 +171,26 @@ test('[SEL-14] a class that is deleted takes its ENIConfigs with it; pods keep t
   assert.ok(world.podEnis(node).some((eni) => eni.eniConfig === 'prod.00000011' && eni.cordoned));
 });
 
+test('[SEL-14] a class that comes back is not answered from before: its tag may be elsewhere by now', async () => {
+  const world = createControllerWorld();
+  world.tagSubnet('z-a-2', { 'eniwhere.io/pods': 'prod' });
+  world.applyClass('prod', TAGGED);
+  world.joinNode('n1', 'z-a');
+  await world.run(60);
+  world.cluster.admin.deleteNodeNetworkClass('prod');
+  await world.run(60);
+  world.tagSubnet('z-a-2', {});
+  world.tagSubnet('z-a', { 'eniwhere.io/pods': 'prod' });
+  const made: string[] = [];
+  world.cluster.admin.onChange(({ kind, object }) => void (kind === 'EniConfig' && made.push(object.name)));
+  world.applyClass('prod', TAGGED);
+  await world.run(10);
+  assert.deepEqual(
+    [...new Set(made)].filter((name) => name.startsWith('prod.')),
+    ['prod.00000010'],
+  );
+});
+
 test('[U52] [SEL-14] while EC2 refuses to describe subnets, tagged classes make nothing and no other subnet is used', async () => {
   const world = createControllerWorld();
   world.tagSubnet('z-a-2', { 'eniwhere.io/pods': 'prod' });

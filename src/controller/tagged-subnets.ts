@@ -47,7 +47,9 @@ export async function readTaggedSubnets(
   which: 'all' | 'missing',
 ): Promise<'All' | 'Partly' | 'Nothing'> {
   const vpcIds = vpcsOfNodes(view);
-  const classes = taggedClasses(cluster).filter((one) => which === 'all' || isUnasked(view.tagged, one));
+  const asking = taggedClasses(cluster);
+  forgetAllBut(view, asking);
+  const classes = asking.filter((one) => which === 'all' || isUnasked(view.tagged, one));
   if (vpcIds.length === 0 || classes.length === 0) return 'Nothing';
   let wholly = true;
   for (const one of classes) {
@@ -56,6 +58,12 @@ export async function readTaggedSubnets(
     else recordFound(view, one, found, now());
   }
   return wholly ? 'All' : 'Partly';
+}
+
+/** A class that asks again later must not be answered from before: its tags may long be elsewhere. */
+function forgetAllBut({ tagged }: Ec2View, asking: readonly { readonly name: string }[]): void {
+  const names = new Set(asking.map(({ name }) => name));
+  for (const name of tagged.keys()) if (!names.has(name)) tagged.delete(name);
 }
 
 function recordFound(

@@ -253,6 +253,31 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 20,
   },
   {
+    name: 'changes of a class are ignored',
+    edits: [
+      {
+        file: 'controller/cluster-view.ts',
+        find: "case 'Applied':\n      put(view, store, event.object);",
+        replace:
+          "case 'Applied':\n      if (kind !== 'NodeNetworkClass' || !store.has(event.object.name)) put(view, store, event.object);",
+      },
+    ],
+    faults: 'workload.classOdds=0.2',
+    seedCount: 10,
+  },
+  {
+    name: 'a class without a usable ENIConfig falls through to the next rule',
+    edits: [
+      {
+        file: 'domain/eniconfig/select-by-class.ts',
+        find: 'return { selection: nothingUsable(from, { names, views }, context) };',
+        replace: 'return { notApplied: nothingUsable(from, { names, views }, context).reason };',
+      },
+    ],
+    faults: 'workload.classOdds=0.2',
+    seedCount: 10,
+  },
+  {
     name: 'a wrong name on a node falls through to the next rule',
     edits: [
       {

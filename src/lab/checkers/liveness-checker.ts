@@ -4,6 +4,7 @@ import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
+import { chosenName } from './grant-checker.ts';
 import { type Obstacle, obstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
 
@@ -16,10 +17,12 @@ export interface LivenessSources {
   readonly world: WorldTruth;
   /** Where a node should get ENIs, by the workload's own model; undefined: nowhere, so its pods have to wait. */
   readonly placeOf: (node: NodeName) => Place | undefined;
+  /** Whether ENIs of an earlier choice go on taking pods. */
+  readonly keeps: (node: NodeName) => boolean;
 }
 
 /** Proves from the world, not from our own view, that a pod still without an address cannot have one. */
-export function createLivenessChecker({ world, placeOf }: LivenessSources): LivenessChecker {
+export function createLivenessChecker({ world, placeOf, keeps }: LivenessSources): LivenessChecker {
   let quiet = false;
 
   const isServed = (pod: PodKey): boolean => [...world.live.values()].some((sandbox) => sandbox.pod === pod);
@@ -39,7 +42,7 @@ export function createLivenessChecker({ world, placeOf }: LivenessSources): Live
       for (const { name } of world.cluster.list('Node')) {
         const place = placeOf(name);
         checkSelection(world, name, place);
-        if (place !== undefined) checkLeftovers(world, name, place);
+        if (place !== undefined) checkLeftovers(world, name, { place, keeps: keeps(name) });
       }
       for (const pod of world.cluster.list('Pod')) {
         if (pod.nodeName === undefined || pod.deleting || pod.finished || isServed(pod.key)) continue;
@@ -67,9 +70,9 @@ function checkLeaks(world: WorldTruth): void {
 
 /** The selection in force is the one that the rules give on the final objects. */
 function checkSelection(world: WorldTruth, node: NodeName, place: Place | undefined): void {
-  const selection = world.cluster.nodeNetwork(node)?.spec.selection;
-  if (selection === undefined) return;
-  const chosen = selection.kind === 'EniConfig' ? selection.name : undefined;
+  const spec = world.cluster.nodeNetwork(node)?.spec;
+  if (spec === undefined) return;
+  const chosen = chosenName(spec);
   if (chosen !== place?.name)
     world.broken(
       'LV-5',
@@ -80,7 +83,11 @@ function checkSelection(world: WorldTruth, node: NodeName, place: Place | undefi
 const sorted = (groups: readonly string[]): string => [...groups].sort().join();
 
 /** Where the node's choice is right, nothing is left of an earlier one but what pods still hold. */
-function checkLeftovers(world: WorldTruth, node: NodeName, place: Place): void {
+function checkLeftovers(
+  world: WorldTruth,
+  node: NodeName,
+  { place, keeps }: { readonly place: Place; readonly keeps: boolean },
+): void {
   const { name, subnetId } = place;
   const record = world.cluster.nodeNetwork(node);
   const instanceId = world.instanceOf(node);
@@ -97,7 +104,7 @@ function checkLeftovers(world: WorldTruth, node: NodeName, place: Place): void {
     const isCurrent = eni.subnetId === subnetId && eni.tags[ENI_CONFIG_TAG] === name;
     if (isCurrent && sorted(eni.securityGroupIds) !== sorted(place.securityGroupIds))
       world.broken('LV-5', `${eni.eniId} of ${node} has groups that are not selected any more`);
-    const isOld = eni.subnetId !== subnetId && !podAddresses(eni).some((ip) => held.has(ip));
+    const isOld = !keeps && eni.subnetId !== subnetId && !podAddresses(eni).some((ip) => held.has(ip));
     if (isOld)
       world.broken(
         'LV-5',

@@ -22,7 +22,8 @@ export interface RestSources {
   /** What is durable of the agent's journal; undefined for a node that is gone. */
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
   readonly counts: () => CallCounts;
-  readonly warmIpTarget: number;
+  /** Addresses that a node is to hold ahead of demand. */
+  readonly warmIpTargetOf: (node: NodeName) => number;
   /** Controllers that contend for a lease. */
   readonly electorCount: number;
 }
@@ -69,7 +70,8 @@ export function createRestChecker(sources: RestSources): RestChecker {
 }
 
 /** Idle addresses are as many as the warm target says, or fewer where no more can be had. */
-function checkWarmPool({ world, placeOf, warmIpTarget }: RestSources, node: NodeName): void {
+function checkWarmPool({ world, placeOf, warmIpTargetOf }: RestSources, node: NodeName): void {
+  const warmIpTarget = warmIpTargetOf(node);
   const place = placeOf(node);
   const instanceId = world.instanceOf(node);
   if (place === undefined || instanceId === undefined) return;

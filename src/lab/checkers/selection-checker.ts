@@ -20,13 +20,29 @@ export interface SelectionModel {
    * milliseconds: watches of different kinds are late by different times. Empty: none, the choice is wrong.
    */
   possiblePlaces(node: NodeName, lagMs: number): readonly Place[];
+  /** By the objects as they are. More than one where the choice depends on what was chosen before; empty: it is wrong. */
+  rightPlaces(node: NodeName): readonly Place[];
+  /** Whether a class of the node's said at that time that ENIs of an earlier choice go on taking pods. */
+  mayKeep(node: NodeName, lagMs: number): boolean;
+  /** Addresses to hold ahead of demand, where a class of the node's says so. */
+  warmIpOf(node: NodeName): number | undefined;
+  /** Whether the subnet had the tag of the class at some time of the last `lagMs` milliseconds. */
+  hasTag(subnetId: SubnetId, className: string, lagMs: number): boolean;
+  /** The well-formed classes, and for those that name subnets by their tag the ones that have it. */
+  taggedClasses(): readonly TaggedClass[];
+}
+
+export interface TaggedClass {
+  readonly name: string;
+  readonly isTagged: boolean;
+  readonly subnetIds: readonly SubnetId[];
 }
 
 /**
  * How long a choice may still lead to an ENI after it was replaced: a watch that hangs (45 s), an outage of the API
  * server and the list after it (31 s), a create that is repeated (60 s), and EC2's own time for it.
  */
-const LAG_MS = 150_000;
+export const LAG_MS = 150_000;
 
 /** Compares every ENI made for a node with what the node could be taken to want. */
 export function createSelectionChecker(world: WorldTruth, model: SelectionModel): Checker {

@@ -75,6 +75,8 @@ export interface WorkloadProfile {
   readonly eniConfigToggleOdds: number;
   readonly eniConfigChangeOdds: number;
   readonly eniConfigRenameOdds: number;
+  /** A class is made, changed, deleted; or what it goes by: tags of subnets, labels of nodes and ENIConfigs. */
+  readonly classOdds: number;
   readonly burstOdds: number;
   readonly massDeletionOdds: number;
   /** Of deletions: the object goes at once, kubelet cleans up behind it. */
@@ -142,6 +144,7 @@ export const calm: FaultProfile = {
     eniConfigToggleOdds: 0,
     eniConfigChangeOdds: 0,
     eniConfigRenameOdds: 0,
+    classOdds: 0,
     burstOdds: 0,
     massDeletionOdds: 0,
     forcedDeletionOdds: 0,

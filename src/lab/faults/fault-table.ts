@@ -102,6 +102,7 @@ const WORKLOAD_ROWS: readonly Row<'workload'>[] = [
   ['eniConfigToggleOdds', 'an ENIConfig goes, or comes back', 'odds', [0.02, 0.1], 0.5],
   ['eniConfigChangeOdds', 'an ENIConfig gets another subnet or other groups', 'odds', [0.02, 0.1], 0.4],
   ['eniConfigRenameOdds', 'an ENIConfig is made anew under another name', 'odds', [0.02, 0.1], 0.3],
+  ['classOdds', 'a class, or what it goes by, is changed', 'odds', [0.05, 0.2], 0.3],
   ['burstOdds', 'many pods at once', 'odds', [0.1, 0.4], 0.6],
   ['massDeletionOdds', 'all pods are deleted', 'odds', [0.02, 0.1], 0.4],
   ['forcedDeletionOdds', 'a pod is deleted by force', 'odds', [0.1, 0.5], 0.4],

@@ -113,21 +113,54 @@ async function runEvents(timeline: Timeline, request: RunRequest): Promise<RunEn
   return undefined;
 }
 
+const createTimeline = (startAt: number): Timeline => ({
+  now: startAt,
+  eventCount: 0,
+  heap: createEventHeap(),
+  trace: createTrace(),
+  paused: new Map(),
+});
+
+const stopsOf = (timeline: Timeline): Pick<Kernel, 'pause' | 'resume'> => ({
+  pause: (owner) => {
+    if (!timeline.paused.has(owner)) timeline.paused.set(owner, []);
+  },
+  resume: (owner) => {
+    const kept = timeline.paused.get(owner) ?? [];
+    timeline.paused.delete(owner);
+    for (const event of kept) timeline.heap.push(Object.assign(event, { at: timeline.now }));
+  },
+});
+
+interface Machines extends Pick<Kernel, 'skew' | 'boot'> {
+  now(owner: string): number;
+  bootNow(owner: string): number;
+}
+
+/** What each owner's machine takes the time for. */
+function createMachines(timeline: Timeline): Machines {
+  const skews = new Map<string, number>(); // owner -> ms
+  const bootedAt = new Map<string, number>(); // owner -> world's time
+  return {
+    now: (owner) => timeline.now + (skews.get(owner) ?? 0),
+    bootNow: (owner) => timeline.now - (bootedAt.get(owner) ?? 0),
+    skew: (owner, ms) => {
+      skews.set(owner, ms);
+    },
+    boot: (owner) => {
+      bootedAt.set(owner, timeline.now);
+    },
+  };
+}
+
 export function createKernel(options: KernelOptions): Kernel {
   const startAt = options.startAt ?? DEFAULT_START_AT;
   const random = seededRandom(options.seed);
   const ties = options.randomTies === true ? random.fork('kernel/ties') : undefined;
-  const timeline: Timeline = {
-    now: startAt,
-    eventCount: 0,
-    heap: createEventHeap(),
-    trace: createTrace(),
-    paused: new Map(),
-  };
+  const timeline = createTimeline(startAt);
   // owner -> its current life
   const incarnations = new Map<string, Incarnation>();
-  const skews = new Map<string, number>(); // owner -> ms
-  const bootedAt = new Map<string, number>(); // owner -> world's time
+  const machines = createMachines(timeline);
   let sequence = 0;
 
   const schedule: IncarnationContext['schedule'] = ({ owner, life, ms, label, run }) => {
@@ -150,8 +183,8 @@ export function createKernel(options: KernelOptions): Kernel {
     if (current === undefined) {
       current = createIncarnation({
         owner,
-        now: () => timeline.now + (skews.get(owner) ?? 0),
-        bootNow: () => timeline.now - (bootedAt.get(owner) ?? 0),
+        now: () => machines.now(owner),
+        bootNow: () => machines.bootNow(owner),
         schedule,
       });
       incarnations.set(owner, current);
@@ -165,20 +198,9 @@ export function createKernel(options: KernelOptions): Kernel {
     clock: (owner) => incarnation(owner).clock,
     guard: (owner, promise, label = 'call') => incarnation(owner).guard(promise, `${owner}/${label}`),
     incarnation,
-    skew: (owner, ms) => {
-      skews.set(owner, ms);
-    },
-    boot: (owner) => {
-      bootedAt.set(owner, timeline.now);
-    },
-    pause: (owner) => {
-      if (!timeline.paused.has(owner)) timeline.paused.set(owner, []);
-    },
-    resume: (owner) => {
-      const kept = timeline.paused.get(owner) ?? [];
-      timeline.paused.delete(owner);
-      for (const event of kept) timeline.heap.push(Object.assign(event, { at: timeline.now }));
-    },
+    skew: machines.skew,
+    boot: machines.boot,
+    ...stopsOf(timeline),
     kill: (owner) => {
       timeline.paused.delete(owner);
       incarnations.get(owner)?.kill();

@@ -1,6 +1,7 @@
 // Which faults met the world in which states: a fault that never fell into a withdrawal has proven nothing about it.
 
 import type { EniConfigRecord, NodeNetworkRecord } from '../../../ports/cluster.ts';
+import { CLASS_LABEL } from '../../../domain/eniconfig/select-by-class.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import { FAULT_ROWS, faultName } from '../../faults/fault-table.ts';
@@ -30,7 +31,9 @@ const STATES: Readonly<Record<string, (facts: Facts) => boolean>> = {
   'an ENI is cordoned': ({ records }) => records.some(({ spec }) => spec.enis.some((eni) => eni.cordoned)),
   'a choice is wrong': ({ records }) => records.some(({ spec }) => spec.selection.kind === 'None'),
   'a subnet is full': ({ isSubnetFull }) => isSubnetFull,
-  'an ENIConfig is missing': ({ eniConfigs }) => eniConfigs.length < ENI_CONFIG_COUNT,
+  'a class chooses': ({ records }) => records.some(({ spec }) => spec.selection.source === 'Class'),
+  'an ENIConfig is missing': ({ eniConfigs }) =>
+    eniConfigs.filter(({ labels }) => labels[CLASS_LABEL] === undefined).length < ENI_CONFIG_COUNT,
   'a pod lives': ({ records }) => records.some(({ status }) => status.used.length > 0),
 };
 const ENI_CONFIG_COUNT = 4;

@@ -1,8 +1,14 @@
 // Which subnet and groups a node should get, by a model that shares no line with the product's selection.
 
+import { rendezvousChoice } from '../../../domain/eniconfig/rendezvous-hash.ts';
+import { CLASS_LABEL } from '../../../domain/eniconfig/select-by-class.ts';
 import type { NodeName, SecurityGroupId, SubnetId } from '../../../domain/ids.ts';
 import type { Place, SelectionModel } from '../../checkers/selection-checker.ts';
-import type { PodSubnet, Zone } from './sim-vpc.ts';
+import type { EniConfigRecord } from '../../../ports/cluster.ts';
+import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import { type ClassPlan, TIER_LABEL } from './sim-class-plan.ts';
+import type { SimVpcPlan, Zone } from './sim-vpc.ts';
+import { createSpans, type Spans } from './spans.ts';
 
 /** What an ENIConfig says. */
 export interface EniConfigContent {
@@ -14,65 +20,222 @@ export interface EniConfigContent {
 interface NodeWords {
   readonly annotation: string | undefined;
   readonly label: string | undefined;
+  readonly pool: string | undefined;
 }
 
 export interface ChoiceModel extends SelectionModel {
-  addNode(node: NodeName, zone: Zone): void;
+  /** `address`: of its primary ENI. */
+  addNode(node: NodeName, zone: Zone, address: string): void;
   annotate(node: NodeName, eniConfig: string | undefined): void;
   label(node: NodeName, eniConfig: string | undefined): void;
+  pool(node: NodeName, pool: string | undefined): void;
   /** `undefined`: deleted. */
-  setEniConfig(name: string, content: EniConfigContent | undefined): void;
-  /** The place by the objects as they are; undefined: none. */
-  placeOf(node: NodeName): Place | undefined;
+  setClass(name: string, plan: ClassPlan | undefined): void;
+  /** The class whose subnet it is, by its tag. */
+  tagSubnet(subnetId: SubnetId, className: string | undefined): void;
 }
 
-/** A name that a node had, or an ENIConfig's content; `until` is Infinity while it lasts. */
-interface Span {
+/** An ENIConfig as it lies in the API server. */
+interface Config extends EniConfigContent {
   readonly name: string;
-  readonly content?: EniConfigContent;
-  until: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+interface Model {
+  readonly vpc: SimVpcPlan;
+  readonly now: () => number;
+  readonly zones: ReadonlyMap<NodeName, Zone>;
+  readonly addresses: ReadonlyMap<NodeName, string>;
+  readonly words: Spans<NodeWords>;
+  readonly classes: Spans<ClassPlan>;
+  readonly configs: Spans<Config>;
+  readonly tags: Spans<string>;
 }
 
 /** `now` in milliseconds since the epoch. */
-export function createChoiceModel(subnets: readonly PodSubnet[], now: () => number): ChoiceModel {
+export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () => number): ChoiceModel {
   const zones = new Map<NodeName, Zone>();
-  const words = new Map<NodeName, NodeWords>();
-  /** node -> the names that decided for it, oldest first */
-  const named = new Map<NodeName, Span[]>();
-  const lives: Span[] = [];
-  const zoneOf = new Map(subnets.map((one) => [one.subnetId, one.zone]));
-
-  const end = (spans: readonly Span[]): void => {
-    for (const span of spans) span.until = Math.min(span.until, now());
+  const addresses = new Map<NodeName, string>();
+  const [words, classes] = [createSpans<NodeWords>(now), createSpans<ClassPlan>(now)];
+  const [configs, tags] = [createSpans<Config>(now), createSpans<string>(now)];
+  const model: Model = { vpc, now, zones, addresses, words, classes, configs, tags };
+  const write = (node: NodeName, change: Partial<NodeWords>): void =>
+    words.set(node, {
+      ...(words.now(node) ?? { annotation: undefined, label: undefined, pool: undefined }),
+      ...change,
+    });
+  const follow = ({ name, labels, spec }: EniConfigRecord, isThere: boolean): void => {
+    const config = isThere && spec.kind === 'Parsed' ? { ...spec.eniConfig, name, labels } : undefined;
+    // Most changes are of the status.
+    if (JSON.stringify(config) !== JSON.stringify(configs.now(name))) configs.set(name, config);
   };
-  const write = (node: NodeName, change: Partial<NodeWords>): void => {
-    const next = { annotation: undefined, label: undefined, ...words.get(node), ...change };
-    words.set(node, next);
-    const spans = named.get(node) ?? [];
-    end(spans);
-    const name = next.annotation ?? next.label ?? zones.get(node) ?? '';
-    named.set(node, [...spans, { name, until: Infinity }]);
-  };
-  const places = (node: NodeName, since: number): readonly Place[] => {
-    const names = new Set((named.get(node) ?? []).filter(({ until }) => until >= since).map((s) => s.name));
-    return lives
-      .filter(({ name, until }) => until >= since && names.has(name))
-      .flatMap(({ name, content }) => (content === undefined ? [] : [{ name, ...content }]))
-      .filter(({ subnetId }) => zoneOf.get(subnetId) === zones.get(node));
-  };
+  for (const record of cluster.admin.list('EniConfig')) follow(record, true);
+  cluster.admin.onChange((change) => {
+    if (change.kind === 'EniConfig') follow(change.object, change.type === 'Applied');
+  });
   return {
     nodes: () => [...zones.keys()],
-    addNode: (node, zone) => {
+    addNode: (node, zone, address) => {
       zones.set(node, zone);
+      addresses.set(node, address);
       write(node, {});
     },
     annotate: (node, annotation) => write(node, { annotation }),
     label: (node, label) => write(node, { label }),
-    setEniConfig: (name, content) => {
-      end(lives.filter((span) => span.name === name));
-      if (content !== undefined) lives.push({ name, content, until: Infinity });
+    pool: (node, pool) => write(node, { pool }),
+    setClass: (name, plan) => classes.set(name, plan),
+    tagSubnet: (subnetId, className) => tags.set(subnetId, className),
+    possiblePlaces: (node, lagMs) => possiblePlaces(model, node, now() - lagMs),
+    rightPlaces: (node) => rightPlaces(model, node),
+    mayKeep: (node, lagMs) =>
+      words
+        .since(now() - lagMs, node)
+        .some((said) =>
+          classes
+            .since(now() - lagMs)
+            .some(
+              (plan) =>
+                plan.malformed === undefined &&
+                plan.onEniConfigChange === 'Keep' &&
+                isFor(model, plan, node, said),
+            ),
+        ),
+    warmIpOf: (node) => {
+      const plan = classOf(model, node);
+      return plan?.malformed === undefined ? plan?.warmIp : undefined;
     },
-    possiblePlaces: (node, lagMs) => places(node, now() - lagMs),
-    placeOf: (node) => places(node, Infinity)[0],
+    hasTag: (subnetId, className, lagMs) => tags.since(now() - lagMs, subnetId).includes(className),
+    taggedClasses: () =>
+      classes.names().flatMap((name) => {
+        const plan = classes.now(name);
+        if (plan?.malformed !== undefined) return [];
+        const isTagged = plan?.candidates?.kind === 'Tagged';
+        const subnetIds = vpc.podSubnets
+          .map(({ subnetId }) => subnetId)
+          .filter((subnetId) => isTagged && tags.now(subnetId) === name);
+        return [{ name, isTagged, subnetIds }];
+      }),
   };
+}
+
+const isFor = ({ zones }: Model, plan: ClassPlan, node: NodeName, { pool }: NodeWords): boolean =>
+  plan.malformed === 'Match' ||
+  ((plan.zone === undefined || plan.zone === zones.get(node)) &&
+    (plan.pool === undefined || plan.pool === pool));
+
+/** Whether the class would take the ENIConfig, wherever its subnet is. */
+function takes({ name, candidates }: ClassPlan, config: Config): boolean {
+  switch (candidates?.kind) {
+    case undefined:
+      return false;
+    case 'Names':
+      return candidates.names.includes(config.name);
+    case 'Tier':
+      return config.labels[TIER_LABEL] === candidates.tier;
+    case 'Tagged':
+      return config.labels[CLASS_LABEL] === name;
+  }
+}
+
+const placeOf = ({ name, subnetId, securityGroupIds }: Config): Place => ({
+  name,
+  subnetId,
+  securityGroupIds,
+});
+
+const nodeSubnetPlaces = ({ vpc, zones }: Model, node: NodeName): readonly Place[] => {
+  const subnetId = vpc.nodeSubnets.get(zones.get(node) ?? 'z-a');
+  return subnetId === undefined ? [] : [{ name: '', subnetId, securityGroupIds: [vpc.nodesGroup] }];
+};
+
+const isInZone = ({ vpc, zones }: Model, node: NodeName, { subnetId }: Config): boolean =>
+  vpc.podSubnets.some((one) => one.subnetId === subnetId && one.zone === zones.get(node));
+
+/** All that somebody could conclude who saw each object at some time since then, each at another one. */
+function possiblePlaces(model: Model, node: NodeName, since: number): readonly Place[] {
+  const { words, classes, configs, zones } = model;
+  const said = words.since(since, node);
+  const configsThen = configs.since(since).filter((config) => isInZone(model, node, config));
+  const written = new Set(said.flatMap(({ annotation, label }) => annotation ?? label ?? []));
+  const isSilent = said.some(({ annotation, label }) => (annotation ?? label) === undefined);
+  const plans = !isSilent
+    ? []
+    : classes.since(since).filter((plan) => said.some((then) => isFor(model, plan, node, then)));
+  const isClaimed = classes
+    .names()
+    .some((name) =>
+      classes.always(
+        name,
+        since,
+        (plan) =>
+          (plan.candidates !== undefined || plan.malformed !== undefined) &&
+          said.every((then) => isFor(model, plan, node, then)),
+      ),
+    );
+  const isImplied = isSilent && !isClaimed;
+  const places = configsThen
+    .filter(
+      (config) =>
+        written.has(config.name) ||
+        plans.some((plan) => takes(plan, config)) ||
+        (isImplied && config.name === zones.get(node)),
+    )
+    .map(placeOf);
+  const mayFallBack = plans.some((plan) => plan.fallback === 'NodeSubnet' && plan.malformed === undefined);
+  return mayFallBack ? [...places, ...nodeSubnetPlaces(model, node)] : places;
+}
+
+/** The class that claims the node now. */
+function classOf(model: Model, node: NodeName): ClassPlan | undefined {
+  const said = model.words.now(node);
+  if (said === undefined) return undefined;
+  const plans = model.classes.names().flatMap((name) => model.classes.now(name) ?? []);
+  return plans
+    .filter((plan) => isFor(model, plan, node, said))
+    .sort((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1))[0];
+}
+
+/** What is right by the objects as they are; more than one where the choice depends on what was chosen before. */
+function rightPlaces(model: Model, node: NodeName): readonly Place[] {
+  const { words, configs, zones } = model;
+  const said = words.now(node);
+  const named = (name: string): readonly Place[] => {
+    const config = configs.now(name);
+    return config !== undefined && isInZone(model, node, config) ? [placeOf(config)] : [];
+  };
+  const written = said?.annotation ?? said?.label;
+  if (written !== undefined) return named(written);
+  const plan = classOf(model, node);
+  if (plan?.malformed !== undefined) return [];
+  if (plan?.candidates !== undefined) return rightOfClass(model, node, plan);
+  const implied = zones.get(node) ?? '';
+  if (configs.now(implied) !== undefined) return named(implied);
+  return plan?.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node) : [];
+}
+
+function rightOfClass(model: Model, node: NodeName, plan: ClassPlan): readonly Place[] {
+  const { configs, addresses } = model;
+  const all = configs.names().flatMap((name) => configs.now(name) ?? []);
+  const names =
+    plan.candidates?.kind === 'Names'
+      ? plan.candidates.names
+      : all
+          .filter((config) => takes(plan, config))
+          .map(({ name }) => name)
+          .sort();
+  const usable = names
+    .flatMap((name) => configs.now(name) ?? [])
+    .filter((config) => isInZone(model, node, config));
+  if (usable.length === 0) {
+    const isComplete = names.every((name) => configs.now(name) !== undefined);
+    return isComplete && plan.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node) : [];
+  }
+  if (plan.strategy === 'First') return usable.slice(0, 1).map(placeOf);
+  if (plan.strategy !== 'Hash') return usable.map(placeOf);
+  // The hash itself is checked elsewhere, against sha1sum.
+  const chosen = rendezvousChoice(
+    addresses.get(node) ?? '',
+    usable.map(({ name }) => name),
+  );
+  return usable.filter(({ name }) => name === chosen).map(placeOf);
 }

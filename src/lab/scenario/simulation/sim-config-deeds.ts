@@ -7,6 +7,7 @@ import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import { chance, drawBetween, pick } from '../../kernel/draw.ts';
 import type { SeededRandom } from '../../kernel/seeded-random.ts';
 import type { ChoiceModel, EniConfigContent } from './sim-choice.ts';
+import { TIER_LABEL, TIERS } from './sim-class-plan.ts';
 import type { SimVpcPlan } from './sim-vpc.ts';
 
 const ENI_CONFIG_KEY = 'k8s.amazonaws.com/eniConfig';
@@ -98,8 +99,11 @@ interface Configs {
   remove(name: string): void;
 }
 
-/** The ENIConfigs of the run, kept alike in the cluster and in the model of what nodes should get. */
-function createConfigs({ cluster, vpc, choices, tell }: ConfigDeps): Configs {
+/** At the start; a second name of the zone's is of another tier. */
+const tierOf = (name: string): string => (name.includes('extra') ? TIERS[1] : TIERS[0]);
+
+/** The ENIConfigs of the run that people make. */
+function createConfigs({ cluster, vpc, tell }: ConfigDeps): Configs {
   const contents = new Map<string, EniConfigContent>();
   const present = new Set<string>();
   const configs: Configs = {
@@ -113,15 +117,15 @@ function createConfigs({ cluster, vpc, choices, tell }: ConfigDeps): Configs {
     apply: (name, content) => {
       contents.set(name, content);
       present.add(name);
-      const spec = { kind: 'Parsed', eniConfig: { name, labels: {}, ...content } } as const;
-      cluster.admin.applyEniConfig({ name, spec });
-      choices.setEniConfig(name, content);
+      const { subnetId, securityGroupIds } = content;
+      const labels = cluster.admin.get('EniConfig', name)?.labels ?? { [TIER_LABEL]: tierOf(name) };
+      const eniConfig = { name, labels, subnetId, securityGroupIds };
+      cluster.admin.applyEniConfig({ name, labels, spec: { kind: 'Parsed', eniConfig } });
       tell(`ENIConfig ${name} says ${content.subnetId} with ${content.securityGroupIds.join(' and ')}`);
     },
     remove: (name) => {
       present.delete(name);
       cluster.admin.deleteEniConfig(name);
-      choices.setEniConfig(name, undefined);
       tell(`ENIConfig ${name} is deleted`);
     },
   };

@@ -51,7 +51,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     const { instanceId } = launched.value;
     instances.set(name, instanceId);
     zones.set(name, zone);
-    choices.addNode(name, zone);
+    choices.addNode(name, zone, launched.value.primaryAddress);
     cluster.admin.applyNode({ name, instanceId, zone });
     const node = createSimNode({ ...deps, name, instanceId });
     nodes.set(name, node);

@@ -5,12 +5,14 @@ import type { JournalRecord } from '../../../domain/ipam/ledger.ts';
 import { createAddressChecker } from '../../checkers/address-checker.ts';
 import type { Checker, LiveSandbox, WorldTruth } from '../../checkers/checker.ts';
 import { createEniChecker } from '../../checkers/eni-checker.ts';
+import { chosenName, createGrantChecker } from '../../checkers/grant-checker.ts';
 import { createImdsChecker } from '../../checkers/imds-checker.ts';
 import { createLeadershipChecker } from '../../checkers/leadership-checker.ts';
 import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
 import { createOfferChecker } from '../../checkers/offer-checker.ts';
+import { createOwnConfigChecker } from '../../checkers/own-config-checker.ts';
 import { createRestChecker } from '../../checkers/rest-checker.ts';
-import { createSelectionChecker } from '../../checkers/selection-checker.ts';
+import { createSelectionChecker, type Place } from '../../checkers/selection-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import type { ChoiceModel } from './sim-choice.ts';
@@ -123,14 +125,25 @@ function createCheckers(
   truth: WorldTruth,
   { ec2, cluster, choices, journalOf, imdsOpenOn, leaders }: JudgesDeps,
 ): { readonly checkers: readonly Checker[]; startQuiet(): void; checkLed(): void } {
-  const { placeOf } = choices;
-  const liveness = createLivenessChecker({ world: truth, placeOf });
+  const placeOf = (node: NodeName): Place | undefined => {
+    const right = choices.rightPlaces(node);
+    const inForce = chosenName(cluster.admin.nodeNetwork(node)?.spec);
+    return right.find(({ name }) => name === inForce) ?? right[0];
+  };
+  const keeps = (node: NodeName): boolean => choices.mayKeep(node, 0);
+  const liveness = createLivenessChecker({ world: truth, placeOf, keeps });
+  const grants = createGrantChecker(truth, choices);
+  const ownConfigs = createOwnConfigChecker(truth, choices);
+  cluster.admin.onChange((change) => {
+    grants.onClusterChange(change);
+    ownConfigs.onClusterChange(change);
+  });
   const rest = createRestChecker({
     world: truth,
     placeOf,
     journalOf,
     counts: () => ({ ec2: ec2.calls.total(), api: cluster.admin.requestCount() }),
-    warmIpTarget: WARM_IP_TARGET,
+    warmIpTargetOf: (node) => choices.warmIpOf(node) ?? WARM_IP_TARGET,
     electorCount: leaders === undefined ? 0 : ELECTOR_COUNT,
   });
   const leadership =
@@ -140,6 +153,8 @@ function createCheckers(
       createAddressChecker(truth),
       createEniChecker(truth),
       createSelectionChecker(truth, choices),
+      grants,
+      ownConfigs,
       createImdsChecker(truth, imdsOpenOn),
       createOfferChecker(truth, journalOf),
       liveness,
@@ -149,6 +164,7 @@ function createCheckers(
     checkLed: () => leadership?.checkLed(),
     startQuiet: () => {
       liveness.startQuiet();
+      grants.startQuiet();
       rest.startQuiet();
     },
   };

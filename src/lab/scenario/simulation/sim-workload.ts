@@ -4,9 +4,10 @@ import { ALLOW_IMDS_ANNOTATION } from '../../../domain/datapath/imds-permission.
 import { type NodeName, type PodKey, podKey } from '../../../domain/ids.ts';
 import type { WorkloadProfile } from '../../faults/fault-profile.ts';
 import { chance, drawBetween, pick } from '../../kernel/draw.ts';
-import { type ConfigDeps, configDeeds } from './sim-config-deeds.ts';
+import { type ClassDeps, classDeeds } from './sim-class-deeds.ts';
+import { configDeeds } from './sim-config-deeds.ts';
 
-export interface WorkloadDeps extends ConfigDeps {
+export interface WorkloadDeps extends ClassDeps {
   readonly profile: () => WorkloadProfile;
   readonly struck: (fault: keyof WorkloadProfile) => void;
 }
@@ -33,6 +34,7 @@ export function startWorkload(deps: WorkloadDeps): Workload {
   let frozen = false;
   const pods = podDeeds(deps);
   const configs = configDeeds(deps);
+  const classes = classDeeds({ ...deps, random: random.fork('classes') });
   const act = (): void => {
     if (frozen) return;
     const odds = deps.profile();
@@ -43,6 +45,7 @@ export function startWorkload(deps: WorkloadDeps): Workload {
       ['eniConfigToggleOdds', odds.eniConfigToggleOdds, configs.toggle],
       ['eniConfigChangeOdds', odds.eniConfigChangeOdds, configs.change],
       ['eniConfigRenameOdds', odds.eniConfigRenameOdds, configs.rename],
+      ['classOdds', odds.classOdds, classes.act],
       ['massDeletionOdds', odds.massDeletionOdds, pods.endAll],
       [undefined, END_PODS_ODDS, pods.endOne],
       [undefined, 1, pods.start],

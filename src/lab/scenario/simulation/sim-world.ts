@@ -46,7 +46,7 @@ export function startWorld(options: WorldOptions): World {
   const log = createSimLog(kernel, marks, options.onLog);
   const tell = (text: string): void => log.info(text);
   if (options.onLog !== undefined) ec2.onChange((change) => tell(describeChange(change)));
-  const choices = createChoiceModel(vpc.podSubnets, () => kernel.now());
+  const choices = createChoiceModel(vpc, cluster, () => kernel.now());
   let fleet: Fleet | undefined;
   let electors: Electors | undefined;
   const nodeOf = (name: NodeName): SimNode | undefined => fleet?.nodes().find((node) => node.name === name);
@@ -68,6 +68,7 @@ export function startWorld(options: WorldOptions): World {
   const workload = startWorkload({
     clock,
     random: random.fork('workload'),
+    ec2,
     cluster,
     vpc,
     choices,
