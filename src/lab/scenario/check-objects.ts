@@ -1,6 +1,7 @@
 // Expectations about objects: what the controller decided, what EC2 has, what kubelet and the agent report.
 
 import { cidrContains } from '../../domain/address/cidr.ts';
+import { familyOf } from '../../domain/address/ip.ts';
 import type { PodKey } from '../../domain/ids.ts';
 import { servedPodCount } from '../../domain/ipam/node-status.ts';
 import { assert } from '../../domain/result.ts';
@@ -110,6 +111,7 @@ function sightOneRunning(lab: Lab, pod: PodKey, want: CheckOf<'running'>): Sight
   const expected = [
     'running',
     ...(subnet === undefined ? [] : [`in ${subnet.name} (${subnet.cidr})`]),
+    ...(want.families === undefined ? [] : [`with ${want.families.join(' and ')} alone`]),
     ...(want.securityGroups === undefined ? [] : [`under exactly ${want.securityGroups.join(', ')}`]),
     ...(want.deviceIndex === undefined ? [] : [`on the ENI with device index ${want.deviceIndex}`]),
   ].join(' ');
@@ -117,7 +119,7 @@ function sightOneRunning(lab: Lab, pod: PodKey, want: CheckOf<'running'>): Sight
   const name = showPod(pod);
   const miss = (seen: string): Sighting => ({ held: false, seen, expected });
   if (state === undefined) return miss(`${name}: kubelet has not seen it yet`);
-  const { address, phase, node, addCount, refusal } = state;
+  const { address, addresses = [], phase, node, addCount, refusal } = state;
   if (phase !== 'Running' || address === undefined)
     return miss(
       `${name}: ${phase}, ${addCount} ADDs${refusal === undefined ? '' : `, last refused: ${refusal}`}`,
@@ -128,14 +130,23 @@ function sightOneRunning(lab: Lab, pod: PodKey, want: CheckOf<'running'>): Sight
   const eni = eniOfPod(lab, pod);
   if (eni === undefined) return miss(`${name}: ${address}, which EC2 has on no ENI of ${node}`);
   if (eni.attachment?.deviceIndex === 0) return miss(`${name}: ${address}, on the primary ENI`);
-  if (subnet !== undefined && (eni.subnetId !== subnet.id || !cidrContains(subnet.cidr, address)))
-    return miss(`${name}: ${address} on ${showEni(lab, eni)}`);
+  const blocks =
+    subnet === undefined ? [] : [subnet.cidr, ...(subnet.ipv6Cidr === undefined ? [] : [subnet.ipv6Cidr])];
+  const stray = addresses.find((one) => !blocks.some((block) => cidrContains(block, one)));
+  if (subnet !== undefined && (eni.subnetId !== subnet.id || stray !== undefined))
+    return miss(`${name}: ${listed(addresses)} on ${showEni(lab, eni)}`);
+  const elsewhere = addresses.find((one) => lab.ec2.truth.eniHolding(eni.vpcId, one)?.eniId !== eni.eniId);
+  if (elsewhere !== undefined)
+    return miss(`${name}: ${elsewhere}, which is not on ${eni.eniId} as ${address} is`);
+  const families = addresses.map((one) => `IPv${familyOf(one)}`);
+  if (want.families !== undefined && families.toSorted().join() !== want.families.toSorted().join())
+    return miss(`${name}: ${listed(addresses)}`);
   if (want.securityGroups !== undefined && !sameGroups(eni, groupIds(lab, want.securityGroups)))
     return miss(`${name}: ${address} on ${showEni(lab, eni)}`);
   const deviceIndex = eni.attachment?.deviceIndex;
   if (want.deviceIndex !== undefined && want.deviceIndex !== deviceIndex)
     return miss(`${name}: ${address} on device index ${deviceIndex ?? 'unknown'}`);
-  return { held: true, seen: `${name}: ${address} on ${eni.eniId}`, expected };
+  return { held: true, seen: `${name}: ${addresses.join(' ')} on ${eni.eniId}`, expected };
 }
 
 export function sightWaiting(lab: Lab, want: CheckOf<'waiting'>): Sighting {

@@ -1,19 +1,13 @@
 // Expectations about packets: who reaches whom, what the far end sees, and what must not arrive.
 
+import { familyOf } from '../../domain/address/ip.ts';
 import type { SocketFailure } from '../../ports/namespace-sockets.ts';
 import type { Outcome } from '../../ports/outcome.ts';
 import { eniOfPod } from './check-objects.ts';
 import type { CheckOf } from './check-schema.ts';
 import { type Lab, livingPods } from './lab.ts';
 import type { Packets } from './packets.ts';
-import {
-  DEFAULT_PORT,
-  type Destination,
-  type Endpoint,
-  matchPods,
-  showEndpoint,
-  showPod,
-} from './schema-words.ts';
+import { DEFAULT_PORT, type Destination, matchPods, showEndpoint, showPod } from './schema-words.ts';
 import { allOf, type Sighting } from './sighting.ts';
 
 export interface Ground {
@@ -41,15 +35,16 @@ const showTarget = ({ endpoint, port }: Destination): string =>
   `${showEndpoint(endpoint)}${port === DEFAULT_PORT || endpoint.kind === 'Metadata' ? '' : ` port ${port}`}`;
 
 export async function sightReach(ground: Ground, want: CheckOf<'reach'>): Promise<Sighting> {
-  if (want.to.endpoint.kind === 'Metadata') return sightMetadata(ground, want.from);
+  if (want.to.endpoint.kind === 'Metadata') return sightMetadata(ground, want);
   const { packets } = ground;
   const { places } = ground.lab;
   const seenAs = want.seenAs === 'self' ? want.from : want.seenAs;
-  const wanted = seenAs === undefined ? undefined : places.spot(seenAs)?.address;
+  const from = places.spot(want.from, want.family);
+  const family = want.family ?? (from && familyOf(from.address));
+  const wanted = seenAs === undefined ? undefined : places.spot(seenAs, family)?.address;
   const as = seenAs === undefined ? '' : `, seen as ${showEndpoint(seenAs)} (${wanted ?? 'no address yet'})`;
   const expected = `${showEndpoint(want.from)} connects to ${showTarget(want.to)}${as}`;
-  const from = places.spot(want.from);
-  const to = places.target(want.to);
+  const to = places.target(want.to, family);
   if (from === undefined || to === undefined || (seenAs !== undefined && wanted === undefined))
     return { held: false, seen: 'an endpoint has no address yet', expected };
   const outcome = await packets.visit(from, to, REACH_TIMEOUT_MS);
@@ -65,12 +60,15 @@ export async function sightReach(ground: Ground, want: CheckOf<'reach'>): Promis
 }
 
 /** Metadata must answer with the instance of the node that asks, or that the asking pod is on. */
-async function sightMetadata({ lab, packets }: Ground, from: Endpoint): Promise<Sighting> {
+async function sightMetadata(
+  { lab, packets }: Ground,
+  { from, family }: CheckOf<'reach'>,
+): Promise<Sighting> {
   const instanceId = lab.places.instanceBehind(from);
   const expected = `${showEndpoint(from)} reads its instance id (${instanceId ?? 'not known'}) from instance metadata`;
-  const spot = lab.places.spot(from);
+  const spot = lab.places.spot(from, family);
   if (spot === undefined) return { held: false, seen: 'the endpoint has no address yet', expected };
-  const outcome = await packets.instanceId(spot, REACH_TIMEOUT_MS);
+  const outcome = await packets.instanceId(spot, REACH_TIMEOUT_MS, familyOf(spot.address));
   if (outcome.kind !== 'ok') return { held: false, seen: showOutcome(outcome), expected };
   return { held: outcome.value === instanceId, seen: `instance-id ${outcome.value}`, expected };
 }
@@ -104,6 +102,7 @@ export async function sightReachAmong(ground: Ground, want: CheckOf<'reachAmong'
         from: { kind: 'Pod', pod: from },
         to: { endpoint: { kind: 'Pod', pod: to }, port: DEFAULT_PORT },
         seenAs: 'self',
+        ...(want.family === undefined ? {} : { family: want.family }),
       }),
     );
   return allOf(sightings);
@@ -113,14 +112,14 @@ export async function sightBlocked(ground: Ground, want: CheckOf<'blocked'>): Pr
   const { packets } = ground;
   const { places } = ground.lab;
   const expected = `no answer to ${showEndpoint(want.from)} from ${showTarget(want.to)}`;
-  const from = places.spot(want.from);
+  const from = places.spot(want.from, want.family);
   const toMetadata = want.to.endpoint.kind === 'Metadata';
-  const to = places.target(want.to);
+  const to = places.target(want.to, from && familyOf(from.address));
   if (from === undefined || (to === undefined && !toMetadata))
     return { held: false, seen: 'an endpoint has no address yet', expected };
   const outcome =
     to === undefined
-      ? await packets.instanceId(from, BLOCKED_TIMEOUT_MS)
+      ? await packets.instanceId(from, BLOCKED_TIMEOUT_MS, familyOf(from.address))
       : await packets.visit(from, to, BLOCKED_TIMEOUT_MS);
   const path = `${from.address} -> ${to === undefined ? showTarget(want.to) : `${to.address}:${to.port}`}`;
   // Only silence counts: a refusal would mean that the packet arrived and nobody listened.
@@ -131,9 +130,10 @@ export async function sightBlocked(ground: Ground, want: CheckOf<'blocked'>): Pr
 export async function sightSpoofing(ground: Ground, want: CheckOf<'spoofing'>): Promise<Sighting> {
   const { packets } = ground;
   const { places } = ground.lab;
-  const from = places.spot({ kind: 'Pod', pod: want.from });
-  const as = places.spot({ kind: 'Pod', pod: want.as });
-  const to = places.target({ endpoint: { kind: 'Pod', pod: want.to }, port: DEFAULT_PORT });
+  const from = places.spot({ kind: 'Pod', pod: want.from }, want.family);
+  const family = from && familyOf(from.address);
+  const as = places.spot({ kind: 'Pod', pod: want.as }, family);
+  const to = places.target({ endpoint: { kind: 'Pod', pod: want.to }, port: DEFAULT_PORT }, family);
   const expected = `a datagram of ${showPod(want.from)} arrives with its own address, and not with that of ${showPod(want.as)}`;
   if (from === undefined || as === undefined || to === undefined)
     return { held: false, seen: 'a pod has no address yet', expected };

@@ -1,6 +1,7 @@
 // The expectations of the scenario language: each is one line of the report, checked by a real object or packet.
 
 import { z } from 'zod';
+import { ADDRESS_FAMILIES } from '../../domain/address/families.ts';
 import { ok } from '../../domain/result.ts';
 import {
   closed,
@@ -8,6 +9,7 @@ import {
   destination,
   type Endpoint,
   endpoint,
+  family,
   localName,
   nodeName,
   parseEndpoint,
@@ -57,6 +59,8 @@ const running = closed({
   pods,
   /** Their addresses lie in this subnet (name or id). */
   subnet: words.optional(),
+  /** They have an address of each of these families, and no other. */
+  families: z.array(z.enum(ADDRESS_FAMILIES)).optional(),
   /** The ENIs that hold their addresses have exactly these groups (names or ids). */
   securityGroups: texts.optional(),
   /** The device index of the ENIs that hold their addresses: 1 is the first secondary ENI. */
@@ -73,18 +77,19 @@ const gone = closed({ pods });
 const reach = closed({
   from: endpoint,
   to: destination,
+  family: family.optional(),
   /** Whose address the far end must see: an endpoint, or `self` for the sender's own. */
   seenAs: textOf<Endpoint | 'self'>((text) => (text === 'self' ? ok(text) : parseEndpoint(text))).optional(),
 });
 
 /** The first pair of these pods whose addresses are on the same ENI (or different ones) talk to each other. */
-const reachAmong = closed({ pods, enis: z.enum(['same', 'different']) });
+const reachAmong = closed({ pods, enis: z.enum(['same', 'different']), family: family.optional() });
 
 /** One TCP connection that must time out: refused would mean that the packet arrived. */
-const blocked = closed({ from: endpoint, to: destination });
+const blocked = closed({ from: endpoint, to: destination, family: family.optional() });
 
 /** A datagram that `from` sends with the address of `as` must not arrive at `to`; one with its own address must. */
-const spoofing = closed({ from: pod, as: pod, to: pod });
+const spoofing = closed({ from: pod, as: pod, to: pod, family: family.optional() });
 
 /** Connections opened by `openConnection` still carry a round trip. */
 const alive = closed({ connections: z.array(localName).min(1, 'name at least one connection') });

@@ -1,7 +1,10 @@
 // The network of namespaces: the fabric, with the plugin's executable and the agents' sockets on its nodes.
 
+import { familyOf, type Ip } from '../../domain/address/ip.ts';
+import { hostIpv6Address } from '../../domain/address/ipv6-prefix.ts';
 import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import { assert } from '../../domain/result.ts';
+import type { Ec2Instance } from '../../ports/ec2.ts';
 import type { NamespaceSockets } from '../../ports/namespace-sockets.ts';
 import type { NetworkStack } from '../../ports/network-stack.ts';
 import { createFabric, type Fabric, type FabricOptions } from '../fabric/fabric.ts';
@@ -11,7 +14,7 @@ import type { PodState } from './kubelet.ts';
 import type { HandleCni, LabNetwork, Seat } from './lab-network.ts';
 import { askInstanceId } from './metadata-probe.ts';
 import { createPackets, type Packets } from './packets.ts';
-import type { Places, Spot } from './places.ts';
+import type { Places } from './places.ts';
 import { createPluginCalls, type RunPlugin } from './plugin-runtime.ts';
 import type { Endpoint } from './schema-words.ts';
 import type { World } from './start-lab.ts';
@@ -47,8 +50,8 @@ export async function createFabricNetwork(world: World, deps: FabricNetworkDeps)
     await fabric.close();
     throw new Error(started.error.message);
   }
-  const packets = createPackets(deps.sockets, (from, timeoutMs) =>
-    askInstanceId({ nodePath: deps.nodePath, netnsPath: from.netnsPath, timeoutMs }),
+  const packets = createPackets(deps.sockets, (from, timeoutMs, family) =>
+    askInstanceId({ nodePath: deps.nodePath, netnsPath: from.netnsPath, timeoutMs, family }),
   );
   return {
     packets,
@@ -118,13 +121,16 @@ interface PlaceParts {
 }
 
 function placesIn({ ec2 }: World, { fabric, instances, podStateOf }: PlaceParts): Places {
-  const spot = (endpoint: Endpoint): Spot | undefined => {
+  /** Of a node in IPv6: what its agent puts on an ENI with a prefix, for primary ENIs have none. */
+  const nodeAddresses = (instance: Ec2Instance): readonly Ip[] => [
+    instance.primaryAddress,
+    ...ec2.truth.enisOf(instance.instanceId).flatMap((eni) => eni.ipv6Prefixes.map(hostIpv6Address)),
+  ];
+  const found = (endpoint: Endpoint): { netnsPath: string; addresses: readonly Ip[] } | undefined => {
     switch (endpoint.kind) {
       case 'Pod': {
         const state = podStateOf(endpoint.pod);
-        return state?.sandbox === undefined || state.address === undefined
-          ? undefined
-          : { netnsPath: state.sandbox.netnsPath, address: state.address };
+        return state?.sandbox && { netnsPath: state.sandbox.netnsPath, addresses: state.addresses ?? [] };
       }
       case 'Node': {
         const instanceId = instances.get(endpoint.node);
@@ -132,22 +138,29 @@ function placesIn({ ec2 }: World, { fabric, instances, podStateOf }: PlaceParts)
         return (
           instance && {
             netnsPath: fabric.nodeNetnsPath(instance.instanceId),
-            address: instance.primaryAddress,
+            addresses: nodeAddresses(instance),
           }
         );
       }
-      case 'Internet':
-        return fabric.internetHost;
+      case 'Internet': {
+        const { netnsPath, address, ipv6Address } = fabric.internetHost;
+        return { netnsPath, addresses: [address, ...(ipv6Address === undefined ? [] : [ipv6Address])] };
+      }
       case 'OnPrem':
-        return fabric.onPremHost;
+        return { netnsPath: fabric.onPremHost.netnsPath, addresses: [fabric.onPremHost.address] };
       case 'Metadata':
         return undefined;
     }
   };
+  const spot: Places['spot'] = (endpoint, family) => {
+    const { netnsPath, addresses } = found(endpoint) ?? {};
+    const address = addresses?.find((one) => family === undefined || familyOf(one) === family);
+    return netnsPath === undefined || address === undefined ? undefined : { netnsPath, address };
+  };
   return {
     spot,
-    target: ({ endpoint, port }) => {
-      const at = spot(endpoint);
+    target: ({ endpoint, port }, family) => {
+      const at = spot(endpoint, family);
       return at && { ...at, port };
     },
     addressBehind: (seen) => fabric.seenFromInternet(seen) ?? seen,

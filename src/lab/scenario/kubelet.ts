@@ -39,8 +39,10 @@ export interface PodState {
   readonly phase: 'Waiting' | 'Running' | 'Gone';
   /** While Running. */
   readonly sandbox?: Sandbox;
-  /** From the first answered ADD on, also when gone. */
+  /** From the first answered ADD on, also when gone: the first of `addresses`. */
   readonly address?: Ip;
+  /** One of each family that the pod has. */
+  readonly addresses?: readonly Ip[];
   readonly addCount: number;
   /** The CNI's last refusal, while waiting. */
   readonly refusal?: string;
@@ -192,7 +194,11 @@ async function startPod(deps: KubeletDeps, { pod, life, update }: Start): Promis
     const answer = await deps.runtime.add(sandbox);
     if (answer.kind === 'Added') {
       const [address] = answer.addresses;
-      update({ phase: 'Running', sandbox, ...(address === undefined ? {} : { address }) });
+      update({
+        phase: 'Running',
+        sandbox,
+        ...(address === undefined ? {} : { address, addresses: answer.addresses }),
+      });
       return sandbox;
     }
     log.debug('ADD refused', { pod: pod.key, code: answer.code, message: answer.message });

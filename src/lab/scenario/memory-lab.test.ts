@@ -96,6 +96,13 @@ steps:
   - { expect: the next one runs, running: { pods: [late] } }`),
     ],
     [
+      'a subnet whose blocks are all fragmented gives single addresses as before',
+      world(`steps:
+  - fragmentSubnet: { subnet: pods }
+  - createPods: { node: n1, prefix: web, count: 12 }
+  - { expect: they run, within: 1m, running: { pods: [web-*], subnet: pods, families: [IPv4] } }`),
+    ],
+    [
       'deleted pods give their addresses back, and a pod may come back under its name',
       world(`steps:
   - createPods: { node: n1, prefix: web, count: 3 }

@@ -1,6 +1,6 @@
 // Real packets between the lab's endpoints: echo servers on demand, connections, spoofed datagrams.
 
-import type { Ip } from '../../domain/address/ip.ts';
+import type { Ip, IpFamily } from '../../domain/address/ip.ts';
 import type {
   EchoConnection,
   EchoServer,
@@ -16,7 +16,7 @@ export interface Packets {
   /** Opens a TCP connection and closes it; answers the address that the far end saw. */
   visit(from: Spot, to: Target, timeoutMs: number): Promise<SocketOutcome<Ip>>;
   /** The instance id that instance metadata answers. */
-  instanceId(from: Spot, timeoutMs: number): Promise<SocketOutcome<string>>;
+  instanceId(from: Spot, timeoutMs: number, family: IpFamily): Promise<SocketOutcome<string>>;
   /** Opens a connection and keeps it under `name`. */
   open(name: string, from: Spot, to: Target): Promise<SocketOutcome<Ip>>;
   /** One round trip on a kept connection. */

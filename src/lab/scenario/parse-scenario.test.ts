@@ -37,7 +37,7 @@ suite('a scenario file', () => {
     within: 2m
     running: { pods: [web-*], subnet: pods-a }
   - expect: they talk
-    reach: { from: pod/web-1, to: 'pod/web-2:8443', seenAs: self }
+    reach: { from: pod/web-1, to: 'pod/web-2:8443', seenAs: self, family: IPv6 }
 `);
     assert.deepEqual(steps, [
       {
@@ -66,6 +66,7 @@ suite('a scenario file', () => {
               from: { kind: 'Pod', pod: 'default/web-1' },
               to: { endpoint: { kind: 'Pod', pod: 'default/web-2' }, port: 8443 },
               seenAs: 'self',
+              family: 6,
             },
           },
           withinMs: 15_000,

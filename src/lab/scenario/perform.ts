@@ -1,5 +1,6 @@
 // The actions of a timeline: what people, the scheduler and other tenants of the subnet do.
 
+import { familyOf } from '../../domain/address/ip.ts';
 import { assert } from '../../domain/result.ts';
 import type { EniConfigManifest } from '../../protocol/crd/eni-config.ts';
 import type { NodeNetworkClassManifest } from '../../protocol/crd/node-network-class.ts';
@@ -59,6 +60,8 @@ export async function perform(
       return `restart the agent of ${action.request}`;
     case 'occupyAddresses':
       return occupyAddresses(lab, action.request);
+    case 'fragmentSubnet':
+      return fragmentSubnet(lab, action.request);
     case 'freeAddresses': {
       const subnet = subnetOf(lab.scenario, action.request.subnet);
       const freed = await lab.ec2.hand.vacateAddresses(subnet.id, action.request.count);
@@ -158,11 +161,19 @@ async function occupyAddresses(
   return `others take ${taken.ok ? taken.value : 0} addresses of ${subnet.name}, ${left} are free`;
 }
 
+async function fragmentSubnet(lab: Lab, { subnet: ref }: ActionOf<'fragmentSubnet'>): Promise<string> {
+  const subnet = subnetOf(lab.scenario, ref);
+  const taken = await lab.ec2.hand.fragmentSubnet(subnet.id);
+  const { freeAddressCount = 0 } = lab.ec2.truth.subnet(subnet.id) ?? {};
+  const blocks = `${taken.ok ? taken.value : 0} free blocks of ${subnet.name}`;
+  return `others take an address in each of ${blocks}, ${freeAddressCount} addresses are free`;
+}
+
 async function openConnection(lab: Lab, request: ActionOf<'openConnection'>): Promise<string> {
   const text = `open connection "${request.name}" from ${showEndpoint(request.from)} to ${showEndpoint(request.to.endpoint)}`;
   if (lab.packets === undefined) return `${text}: not done, no network namespaces`;
-  const from = lab.places.spot(request.from);
-  const to = lab.places.target(request.to);
+  const from = lab.places.spot(request.from, request.family);
+  const to = lab.places.target(request.to, request.family ?? (from && familyOf(from.address)));
   if (from === undefined || to === undefined) return `${text}: failed, an endpoint has no address yet`;
   const opened = await lab.packets.open(request.name, from, to);
   if (opened.kind === 'ok') return text;

@@ -1,6 +1,6 @@
 // Where endpoints live in a network of namespaces.
 
-import type { Ip } from '../../domain/address/ip.ts';
+import type { Ip, IpFamily } from '../../domain/address/ip.ts';
 import type { InstanceId } from '../../domain/ids.ts';
 import type { Destination, Endpoint } from './schema-words.ts';
 
@@ -16,9 +16,12 @@ export interface Target extends Spot {
 
 /** Finds endpoints in the world as it is now. */
 export interface Places {
-  /** Undefined while the endpoint has no address (a pod that waits); always of instance metadata. */
-  spot(endpoint: Endpoint): Spot | undefined;
-  target(destination: Destination): Target | undefined;
+  /**
+   * Its address of the family, or its first one. Undefined while the endpoint has none (a pod that waits, or that has
+   * only the other family); always of instance metadata.
+   */
+  spot(endpoint: Endpoint, family?: IpFamily): Spot | undefined;
+  target(destination: Destination, family?: IpFamily): Target | undefined;
   /** Whose VPC address stands behind an address that a far end saw (the internet host sees public ones). */
   addressBehind(seen: Ip): Ip;
   /** The instance whose metadata the endpoint would read. */

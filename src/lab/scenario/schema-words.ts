@@ -1,6 +1,7 @@
 // The smallest pieces of the scenario language: closed objects, scalars and endpoints, each with its own error text.
 
 import { z } from 'zod';
+import { ADDRESS_FAMILIES } from '../../domain/address/families.ts';
 import { type Cidr, familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
 import { parseCidr } from '../../domain/address/cidr.ts';
 import { parseIp } from '../../domain/address/parse-ip.ts';
@@ -117,6 +118,11 @@ export const nodeName: z.ZodType<NodeName> = textOf((text) =>
     ? parseNodeName(text)
     : err(`"${text}" is longer than the ${NODE_NAME_LENGTH_MAX} characters of a node's name here`),
 );
+
+/** Of a packet; that of the sender's first address when a step does not say. */
+export const family: z.ZodType<IpFamily> = z
+  .enum(ADDRESS_FAMILIES)
+  .transform((name): IpFamily => (name === 'IPv4' ? 4 : 6));
 
 /** Where a packet starts or ends. */
 export type Endpoint =

@@ -8,6 +8,16 @@ suite('a step that cannot be played is told with its line and column', () => {
   const steps = (text: string): string => `${SMALL_WORLD}steps:\n${text}\n`;
   const cases: readonly [string, string, string][] = [
     [
+      'an unknown subnet to fragment',
+      steps('  - fragmentSubnet: { subnet: pod-a }'),
+      'unknown subnet "pod-a"; did you mean "pods-a"?',
+    ],
+    [
+      'a family that no packet has',
+      steps('  - { expect: a, blocked: { from: node/n1, to: internet, family: IPX } }'),
+      'it must be one of IPv4, IPv6',
+    ],
+    [
       'a bad setting in a step',
       steps('  - restartController: { settings: { WARM_IP_TARGET: many } }'),
       'x.yaml:24:54: WARM_IP_TARGET="many": expected a whole number from 0 to',

@@ -93,6 +93,7 @@ function checkAction(moment: Moment, action: Action): void {
       return checkObject(moment, action);
     case 'tagSubnet':
     case 'occupyAddresses':
+    case 'fragmentSubnet':
     case 'freeAddresses':
       return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);
     case 'openConnection':

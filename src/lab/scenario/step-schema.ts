@@ -8,6 +8,7 @@ import {
   destination,
   durationMs,
   endpoint,
+  family,
   localName,
   nodeName,
   pod,
@@ -80,12 +81,14 @@ export const actionShape = {
   restartAgent: nodeName,
   /** Someone else takes addresses of the subnet until so many are free. */
   occupyAddresses: closed({ subnet: words, leaveFree: count }),
+  /** Someone else takes one address of each whole free /28 block: then no prefix is to be had. */
+  fragmentSubnet: closed({ subnet: words }),
   /** The subnet has exactly these tags from now on. */
   tagSubnet: closed({ subnet: words, tags: textMap }),
   /** Someone else gives back so many of those. */
   freeAddresses: closed({ subnet: words, count }),
   /** A TCP connection that stays open; `alive` checks it later. */
-  openConnection: closed({ name: localName, from: endpoint, to: destination }),
+  openConnection: closed({ name: localName, from: endpoint, to: destination, family: family.optional() }),
   /** Troubles that EC2's calls meet from now on, in place of those before; `[]` ends them. */
   ec2Faults,
 };
