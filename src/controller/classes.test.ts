@@ -87,11 +87,11 @@ test('[SEL-13] [U14] the status of a class says whom it claims and what is wrong
   const status = world.cluster.admin.get('NodeNetworkClass', 'workers')?.status;
   assert.deepEqual([status?.ready, status?.nodeCount, status?.eniConfigs], [false, 1, ['z-a', 'ghost']]);
   assert.match(status?.message ?? '', /ENIConfig "ghost" does not exist/);
-  world.applyClass('workers', { mode: 'Prefix' });
+  world.applyClass('workers', { addressFamilies: ['IPv4', 'IPv6'] });
   await world.run(40);
   const refused = world.cluster.admin.get('NodeNetworkClass', 'workers')?.status;
   assert.equal(refused?.ready, false);
-  assert.match(refused?.message ?? '', /spec\.mode is Prefix.*set spec\.mode/);
+  assert.match(refused?.message ?? '', /spec\.addressFamilies has IPv6.*set spec\.addressFamilies/);
 });
 
 const TAGGED = {

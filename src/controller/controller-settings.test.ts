@@ -15,7 +15,8 @@ test('an empty environment gives the AWS VPC CNI defaults', () => {
   assert.equal(settings.customNetworking, false);
   assert.equal(settings.annotationKey, 'k8s.amazonaws.com/eniConfig');
   assert.equal(settings.labelKey, 'k8s.amazonaws.com/eniConfig');
-  assert.deepEqual(settings.targets, { warmEni: 1 });
+  assert.deepEqual(settings.targets, { warmEni: 1, warmPrefix: 1 });
+  assert.equal(settings.mode, 'SecondaryIP');
   assert.equal(settings.cooldownMs, 30_000);
   assert.equal(settings.mtu, 9001);
   assert.equal(settings.vethPrefix, 'eni');
@@ -29,13 +30,16 @@ test('variables are read under the names that users know', () => {
     WARM_IP_TARGET: '5',
     MINIMUM_IP_TARGET: '10',
     MAX_ENI: '2',
+    ENABLE_PREFIX_DELEGATION: 'true',
+    WARM_PREFIX_TARGET: '3',
     AWS_VPC_K8S_CNI_EXTERNALSNAT: 'true',
     AWS_VPC_K8S_CNI_EXCLUDE_SNAT_CIDRS: '10.0.0.0/8, 192.168.0.0/16',
     IP_COOLDOWN_PERIOD: '60',
   });
   assert.equal(settings.customNetworking, true);
   assert.equal(settings.labelKey, 'topology.kubernetes.io/zone');
-  assert.deepEqual(settings.targets, { warmIp: 5, minimumIp: 10, warmEni: 1, maxEni: 2 });
+  assert.deepEqual(settings.targets, { warmIp: 5, minimumIp: 10, warmEni: 1, warmPrefix: 3, maxEni: 2 });
+  assert.equal(settings.mode, 'Prefix');
   assert.deepEqual(settings.excludeSnatCidrs, ['10.0.0.0/8', '192.168.0.0/16']);
   assert.equal(settings.cooldownMs, 60_000);
 });

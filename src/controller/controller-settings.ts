@@ -2,6 +2,7 @@
 
 import type { Cidr } from '../domain/address/ip.ts';
 import { parseVethPrefix } from '../domain/datapath/veth-prefix.ts';
+import type { Mode } from '../domain/ipam/mode.ts';
 import type { WarmTargets } from '../domain/ipam/warm-targets.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import { type Environment, settingsReader } from '../domain/settings-reader.ts';
@@ -17,6 +18,7 @@ export interface ControllerSettings {
   readonly mtu: number;
   readonly vethPrefix: string;
   readonly cooldownMs: number;
+  readonly mode: Mode;
   readonly targets: WarmTargets;
   readonly onEniConfigChange: 'Cordon' | 'Keep';
   /** How long an excess lasts before addresses are withdrawn. The AWS VPC CNI shrinks at most every 30 s. */
@@ -49,10 +51,13 @@ export function parseControllerSettings(env: Environment): Result<ControllerSett
     mtu: read.count('AWS_VPC_ENI_MTU', { min: 576, max: 9001 }) ?? 9001,
     vethPrefix: read.text('AWS_VPC_K8S_CNI_VETHPREFIX', 'eni'),
     cooldownMs: (read.count('IP_COOLDOWN_PERIOD') ?? 30) * 1000,
+    mode: read.flag('ENABLE_PREFIX_DELEGATION', false) ? 'Prefix' : 'SecondaryIP',
     targets: {
       ...(warmIp === undefined ? {} : { warmIp }),
       ...(minimumIp === undefined ? {} : { minimumIp }),
       warmEni: read.count('WARM_ENI_TARGET') ?? 1,
+      // 1 as in AWS's manifests; 0, their code's default, would be demand alone.
+      warmPrefix: read.count('WARM_PREFIX_TARGET') ?? 1,
       // 0 means the instance type's own limit, as in the AWS VPC CNI, which ignores values below 1.
       ...(maxEni === undefined || maxEni < 1 ? {} : { maxEni }),
     },

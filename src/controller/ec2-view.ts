@@ -1,22 +1,26 @@
 // What we believe of EC2. The reader and the executor write it; snapshots read it.
 
-import type { Ip } from '../domain/address/ip.ts';
+import { familyOf } from '../domain/address/ip.ts';
 import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
+import { ADDRESSES_PER_PREFIX } from '../domain/instance/slots.ts';
 import { INSTANCE_TAG, isOwned } from '../domain/ipam/tags.ts';
 import { sameData } from '../domain/same-data.ts';
 import type { Ec2Eni, Ec2Instance, Ec2SecurityGroup, Ec2Vpc, EniAttachment } from '../ports/ec2.ts';
 import {
-  addressesAdded,
-  addressesRemoved,
   attachmentWritten,
   BELIEF_MS,
+  contentAdded,
+  contentOf,
+  contentRemoved,
   type EniBelief,
   groupsWritten,
   missed,
   sighted,
+  type SlotContent,
 } from './eni-belief.ts';
+import type { SubnetBlockRefusal } from './block-refusals.ts';
 import type { ReadTroubles } from './read-trouble.ts';
 
 /** `Missing`: EC2 was asked and does not have it. */
@@ -62,6 +66,8 @@ export interface Ec2View {
   readonly enisNear: ReadonlyMap<InstanceId, ReadonlySet<EniId>>;
   /** Instances whose ENIs a describe has answered since this process began: before that nothing is decided for them. */
   readonly readInstances: Set<InstanceId>;
+  /** Subnets of which EC2 had no free block when it was last asked for one. */
+  readonly blockRefusals: Map<SubnetId, SubnetBlockRefusal>;
   /** What EC2 refuses to tell. */
   readonly troubles: ReadTroubles;
   /** class -> what is believed of its tags */
@@ -82,6 +88,7 @@ export function createEc2View(now: number): Ec2View {
     eniCounts: new Map(),
     enisNear: new Map(),
     readInstances: new Set(),
+    blockRefusals: new Map(),
     troubles: new Map(),
     tagged: new Map(),
   };
@@ -174,26 +181,33 @@ export function enisOf(view: Ec2View, instanceId: InstanceId, clusterName: strin
 /** Our own writes, as EC2 confirmed them. */
 export const ownWrites = {
   created: (view: Ec2View, eni: Ec2Eni, now: number): void => {
-    put(view, addressesAdded(sighted(view.enis.get(eni.eniId), eni, now), eni.addresses, now));
-    takeFromSubnet(view, eni.subnetId, 1 + eni.addresses.length);
+    put(view, contentAdded(sighted(view.enis.get(eni.eniId), eni, now), contentOf(eni), now));
+    takeFromSubnet(view, eni.subnetId, 1 + addressCountOf(contentOf(eni)));
   },
   attachment: (view: Ec2View, eniId: EniId, attachment: EniAttachment, now: number): void =>
     change(view, eniId, (belief) => attachmentWritten(belief, attachment, now)),
   regrouped: (view: Ec2View, eniId: EniId, ids: readonly SecurityGroupId[], now: number): void =>
     change(view, eniId, (belief) => groupsWritten(belief, ids, now)),
-  added: (view: Ec2View, eniId: EniId, addresses: readonly Ip[], now: number): void => {
+  added: (view: Ec2View, eniId: EniId, added: readonly SlotContent[], now: number): void => {
     change(view, eniId, (belief) => {
-      takeFromSubnet(view, belief.eni.subnetId, addresses.length);
-      return addressesAdded(belief, addresses, now);
+      takeFromSubnet(view, belief.eni.subnetId, addressCountOf(added));
+      return contentAdded(belief, added, now);
     });
   },
-  removed: (view: Ec2View, eniId: EniId, addresses: readonly Ip[], now: number): void =>
-    change(view, eniId, (belief) => addressesRemoved(belief, addresses, now)),
+  removed: (view: Ec2View, eniId: EniId, removed: readonly SlotContent[], now: number): void =>
+    change(view, eniId, (belief) => contentRemoved(belief, removed, now)),
   deleted: (view: Ec2View, eniId: EniId, now: number): void =>
     change(view, eniId, (belief) => ({ ...belief, deletedAt: now })),
   held: (view: Ec2View, eniId: EniId, heldUntil: number): void =>
     change(view, eniId, (belief) => ({ ...belief, heldUntil })),
 };
+
+/** IPv4 addresses that they take of their subnet. */
+const addressCountOf = (content: readonly SlotContent[]): number =>
+  content.reduce(
+    (sum, one) => sum + (familyOf(one) === 6 ? 0 : one.includes('/') ? ADDRESSES_PER_PREFIX : 1),
+    0,
+  );
 
 /** EC2 said that the subnet is full, whatever the last describe counted. */
 export function recordSubnetFull(view: Ec2View, subnetId: SubnetId): void {

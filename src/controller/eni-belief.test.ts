@@ -5,14 +5,7 @@ import { test } from 'node:test';
 import type { AttachmentId, InstanceId, VpcId } from '../domain/ids.ts';
 import { addresses, eniId, ip, POD_SUBNET } from '../domain/ipam/testing.ts';
 import type { Ec2Eni, EniAttachment } from '../ports/ec2.ts';
-import {
-  addressesAdded,
-  addressesRemoved,
-  attachmentWritten,
-  BELIEF_MS,
-  missed,
-  sighted,
-} from './eni-belief.ts';
+import { contentAdded, contentRemoved, attachmentWritten, BELIEF_MS, missed, sighted } from './eni-belief.ts';
 
 const attachment: EniAttachment = {
   attachmentId: 'eni-attach-00000001' as AttachmentId,
@@ -53,19 +46,19 @@ test('an address that a describe no longer shows is believed until staleness can
 });
 
 test('an address that we assigned is believed although a describe does not show it yet', () => {
-  const added = addressesAdded(sighted(undefined, eni({ addresses: [A] }), 0), [C], 10);
+  const added = contentAdded(sighted(undefined, eni({ addresses: [A] }), 0), [C], 10);
   assert.deepEqual(sighted(added, eni({ addresses: [A] }), 20).eni.addresses, [A, C]);
 });
 
 test('an address that we unassigned stays away although a stale describe still shows it', () => {
-  const removed = addressesRemoved(sighted(undefined, eni({ addresses: [A, B] }), 0), [B], 10);
+  const removed = contentRemoved(sighted(undefined, eni({ addresses: [A, B] }), 0), [B], 10);
   assert.deepEqual(sighted(removed, eni({ addresses: [A, B] }), 20).eni.addresses, [A]);
   assert.deepEqual(sighted(removed, eni({ addresses: [A, B] }), 10 + BELIEF_MS).eni.addresses, [A, B]);
 });
 
 test('an address that we unassigned and assigned again is believed at once', () => {
-  const removed = addressesRemoved(sighted(undefined, eni({ addresses: [A] }), 0), [A], 10);
-  const again = addressesAdded(removed, [A], 20);
+  const removed = contentRemoved(sighted(undefined, eni({ addresses: [A] }), 0), [A], 10);
+  const again = contentAdded(removed, [A], 20);
   assert.deepEqual(sighted(again, eni({ addresses: [A] }), 30).eni.addresses, [A]);
 });
 

@@ -1,22 +1,25 @@
 // What we believe of one ENI: EC2's answers overlaid with our own recent writes and sightings. Describes may be stale
 // and may go back in time, so what was written or seen stands until staleness can no longer explain its absence.
 
-import type { Ip } from '../domain/address/ip.ts';
+import { type Cidr, familyOf, type Ip } from '../domain/address/ip.ts';
 import type { AttachmentId, SecurityGroupId } from '../domain/ids.ts';
 import type { Ec2Eni, EniAttachment } from '../ports/ec2.ts';
 
 /** How long a write or a sighting outweighs an answer that contradicts it, ms: well above EC2's staleness of some seconds. */
 export const BELIEF_MS = 60_000;
 
+/** What takes a slot of an ENI: an address, or a prefix; an ENI's IPv6 prefixes too. */
+export type SlotContent = Ip | Cidr;
+
 export interface EniBelief {
   readonly eni: Ec2Eni;
   /** Last time a describe or an answer to our own call showed it. */
   readonly seenAt: number;
-  readonly addressSeenAt: ReadonlyMap<Ip, number>;
-  /** Addresses that the answer to a call of ours named: no stale describe can have made them up. */
-  readonly ownAddresses: ReadonlySet<Ip>;
-  /** Addresses that we unassigned, and when. */
-  readonly removedAt: ReadonlyMap<Ip, number>;
+  readonly contentSeenAt: ReadonlyMap<SlotContent, number>;
+  /** What the answer to a call of ours named: no stale describe can have made it up. */
+  readonly ownContent: ReadonlySet<SlotContent>;
+  /** What we unassigned, and when. */
+  readonly removedAt: ReadonlyMap<SlotContent, number>;
   /** Last time the present attachment was seen or written. */
   readonly attachmentSeenAt: number;
   /** The last detach that we asked for: a describe that shows this attachment once it has ended is stale. */
@@ -29,6 +32,29 @@ export interface EniBelief {
   readonly heldUntil?: number;
 }
 
+/** All that takes a slot of the ENI. */
+export const contentOf = (eni: Ec2Eni): readonly SlotContent[] => [
+  ...eni.addresses,
+  ...eni.prefixes,
+  ...eni.ipv6Prefixes,
+];
+
+/** The ENI with what takes its slots put in the place of what it had there. */
+function withContent(eni: Ec2Eni, content: Iterable<SlotContent>): Ec2Eni {
+  const addresses: Ip[] = [];
+  const prefixes: Cidr[] = [];
+  const ipv6Prefixes: Cidr[] = [];
+  for (const one of content) {
+    if (!isPrefix(one)) addresses.push(one);
+    else if (familyOf(one) === 4) prefixes.push(one);
+    else ipv6Prefixes.push(one);
+  }
+  return { ...eni, addresses, prefixes, ipv6Prefixes };
+}
+
+/** A block, not a single address. */
+export const isPrefix = (content: SlotContent): content is Cidr => content.includes('/');
+
 const isRecent = (at: number | undefined, now: number): boolean => at !== undefined && now - at < BELIEF_MS;
 
 /** Takes in an ENI that a describe or a create answered. */
@@ -37,31 +63,27 @@ export function sighted(previous: EniBelief | undefined, eni: Ec2Eni, now: numbe
     return {
       eni,
       seenAt: now,
-      addressSeenAt: new Map(eni.addresses.map((ip) => [ip, now])),
-      ownAddresses: new Set(),
+      contentSeenAt: new Map(contentOf(eni).map((one) => [one, now])),
+      ownContent: new Set(),
       removedAt: new Map(),
       attachmentSeenAt: now,
     };
   }
   if (isRecent(previous.deletedAt, now)) return previous;
   const removedAt = new Map([...previous.removedAt].filter(([, at]) => isRecent(at, now)));
-  const addressSeenAt = new Map([...previous.addressSeenAt].filter(([, at]) => isRecent(at, now)));
-  for (const ip of eni.addresses) if (!removedAt.has(ip)) addressSeenAt.set(ip, now);
+  const contentSeenAt = new Map([...previous.contentSeenAt].filter(([, at]) => isRecent(at, now)));
+  for (const one of contentOf(eni)) if (!removedAt.has(one)) contentSeenAt.set(one, now);
   const { attachment, attachmentSeenAt } = mergeAttachment(previous, eni.attachment, now);
   const { deletedAt: _, ...kept } = previous;
   const groups = isRecent(previous.groups?.at, now) ? previous.groups : undefined;
   return {
     ...kept,
     eni: withAttachment(
-      {
-        ...eni,
-        addresses: [...addressSeenAt.keys()],
-        securityGroupIds: groups?.ids ?? eni.securityGroupIds,
-      },
+      withContent({ ...eni, securityGroupIds: groups?.ids ?? eni.securityGroupIds }, contentSeenAt.keys()),
       attachment,
     ),
     seenAt: now,
-    addressSeenAt,
+    contentSeenAt,
     removedAt,
     attachmentSeenAt,
   };
@@ -129,37 +151,37 @@ export const groupsWritten = (
 });
 
 /** Our own assign took effect. */
-export function addressesAdded(previous: EniBelief, added: readonly Ip[], now: number): EniBelief {
-  const addressSeenAt = new Map(previous.addressSeenAt);
+export function contentAdded(previous: EniBelief, added: readonly SlotContent[], now: number): EniBelief {
+  const contentSeenAt = new Map(previous.contentSeenAt);
   const removedAt = new Map(previous.removedAt);
-  for (const ip of added) {
-    addressSeenAt.set(ip, now);
-    removedAt.delete(ip);
+  for (const one of added) {
+    contentSeenAt.set(one, now);
+    removedAt.delete(one);
   }
   return {
     ...previous,
-    eni: { ...previous.eni, addresses: [...addressSeenAt.keys()] },
-    addressSeenAt,
-    ownAddresses: new Set([...previous.ownAddresses, ...added]),
+    eni: withContent(previous.eni, contentSeenAt.keys()),
+    contentSeenAt,
+    ownContent: new Set([...previous.ownContent, ...added]),
     removedAt,
   };
 }
 
 /** Our own unassign took effect. */
-export function addressesRemoved(previous: EniBelief, removed: readonly Ip[], now: number): EniBelief {
-  const addressSeenAt = new Map(previous.addressSeenAt);
+export function contentRemoved(previous: EniBelief, removed: readonly SlotContent[], now: number): EniBelief {
+  const contentSeenAt = new Map(previous.contentSeenAt);
   const removedAt = new Map(previous.removedAt);
-  const ownAddresses = new Set(previous.ownAddresses);
-  for (const ip of removed) {
-    addressSeenAt.delete(ip);
-    ownAddresses.delete(ip);
-    removedAt.set(ip, now);
+  const ownContent = new Set(previous.ownContent);
+  for (const one of removed) {
+    contentSeenAt.delete(one);
+    ownContent.delete(one);
+    removedAt.set(one, now);
   }
   return {
     ...previous,
-    eni: { ...previous.eni, addresses: [...addressSeenAt.keys()] },
-    addressSeenAt,
-    ownAddresses,
+    eni: withContent(previous.eni, contentSeenAt.keys()),
+    contentSeenAt,
+    ownContent,
     removedAt,
   };
 }

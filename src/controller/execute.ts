@@ -1,7 +1,6 @@
 // Carries out one action of a plan: takes budget, calls EC2, and writes the outcome into the view. It never chooses what.
 
-import type { Ip } from '../domain/address/ip.ts';
-import type { InstanceId } from '../domain/ids.ts';
+import type { EniId, InstanceId } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import { eniTags } from '../domain/ipam/tags.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -9,6 +8,7 @@ import type { Ec2Failure, Ec2Outcome, Ec2Writer } from '../ports/ec2.ts';
 import type { Priority } from './budget-line.ts';
 import type { Budget, BudgetAction } from './budget.ts';
 import { type Ec2View, ownWrites } from './ec2-view.ts';
+import type { SlotContent } from './eni-belief.ts';
 import type { NodeMemory } from './node-memory.ts';
 
 export interface ExecuteDeps {
@@ -36,7 +36,9 @@ const BUDGET_ACTION: Readonly<Record<Action['do'], BudgetAction>> = {
   SetDeleteOnTermination: 'ModifyNetworkInterfaceAttribute',
   SetSecurityGroups: 'ModifyNetworkInterfaceAttribute',
   AssignAddresses: 'AssignPrivateIpAddresses',
+  AssignPrefixes: 'AssignPrivateIpAddresses',
   UnassignAddresses: 'UnassignPrivateIpAddresses',
+  UnassignPrefixes: 'UnassignPrivateIpAddresses',
   DetachEni: 'DetachNetworkInterface',
   DeleteEni: 'DeleteNetworkInterface',
 };
@@ -92,8 +94,23 @@ async function call(deps: ExecuteDeps, action: Action, node: TargetNode): Promis
       if (outcome.kind === 'unknown') ownWrites.held(view, eniId, clock.now() + ASSIGN_HOLD_MS);
       return settle(outcome, (added) => ownWrites.added(view, eniId, added, clock.now()));
     }
+    case 'AssignPrefixes': {
+      const { eniId, subnetId, family, count } = action;
+      const outcome = await ec2.assignPrefixes({ eniId, family, count });
+      if (outcome.kind === 'unknown') ownWrites.held(view, eniId, clock.now() + ASSIGN_HOLD_MS);
+      return settle(outcome, (added) => {
+        ownWrites.added(view, eniId, added, clock.now());
+        view.blockRefusals.delete(subnetId);
+      });
+    }
     case 'UnassignAddresses':
-      return unassignAddresses(deps, action);
+      return unassign(deps, action.eniId, action.addresses, (addresses) =>
+        ec2.unassignPrivateIpAddresses({ eniId: action.eniId, addresses }),
+      );
+    case 'UnassignPrefixes':
+      return unassign(deps, action.eniId, action.prefixes, (prefixes) =>
+        ec2.unassignPrefixes({ eniId: action.eniId, prefixes }),
+      );
     case 'DetachEni':
       return detachEni(deps, action);
     case 'DeleteEni': {
@@ -150,7 +167,7 @@ async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: Targe
     subnetId: intent.subnetId,
     securityGroupIds: intent.securityGroupIds,
     secondaryAddressCount: intent.addressCount,
-    prefixCount: 0,
+    prefixCount: intent.prefixCount,
     ipv6PrefixCount: 0,
     description: `Eniwhere: pods of node ${node.name}`,
     tags: eniTags(
@@ -164,23 +181,28 @@ async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: Targe
     if (outcome.failure.kind === 'throttled') memory.untriedIntents.add(intent.id);
     else if (outcome.failure.kind !== 'server-error') memory.failedIntents.add(intent.id);
   }
-  return settle(outcome, (eni) => ownWrites.created(deps.view, eni, deps.clock.now()));
+  return settle(outcome, (eni) => {
+    ownWrites.created(deps.view, eni, deps.clock.now());
+    if (eni.prefixes.length > 0) deps.view.blockRefusals.delete(eni.subnetId);
+  });
 }
 
-/** EC2 refuses a whole batch when one address is not on the ENI: an earlier try, whose answer was lost, has removed it. */
-async function unassignAddresses(deps: ExecuteDeps, action: Do<'UnassignAddresses'>): Promise<Executed> {
-  const { eniId, addresses } = action;
-  const unassign = (batch: readonly Ip[]): Promise<Ec2Outcome<void>> =>
-    deps.ec2.unassignPrivateIpAddresses({ eniId, addresses: batch });
-  const removed = (batch: readonly Ip[]): void =>
+/** EC2 refuses a whole batch when one is not on the ENI: an earlier try, whose answer was lost, has removed it. */
+async function unassign<Content extends SlotContent>(
+  deps: ExecuteDeps,
+  eniId: EniId,
+  content: readonly Content[],
+  call: (batch: readonly Content[]) => Promise<Ec2Outcome<void>>,
+): Promise<Executed> {
+  const removed = (batch: readonly Content[]): void =>
     ownWrites.removed(deps.view, eniId, batch, deps.clock.now());
-  const outcome = await unassign(addresses);
-  if (!isNotThere(outcome)) return settle(outcome, () => removed(addresses));
-  deps.budget.charge('UnassignPrivateIpAddresses', addresses.length);
-  for (const ip of addresses) {
-    const alone = await unassign([ip]);
+  const outcome = await call(content);
+  if (!isNotThere(outcome)) return settle(outcome, () => removed(content));
+  deps.budget.charge('UnassignPrivateIpAddresses', content.length);
+  for (const one of content) {
+    const alone = await call([one]);
     if (alone.kind !== 'ok' && !isNotThere(alone)) return settle(alone, () => undefined);
-    removed([ip]);
+    removed([one]);
   }
   return { kind: 'done' };
 }

@@ -13,6 +13,8 @@ export interface Cure {
   readonly reread: boolean;
   /** EC2's subnet count was wrong: read it again, and keep reading while somebody waits. */
   readonly pollSubnet: boolean;
+  /** The subnet has not this many free blocks. */
+  readonly missingBlockCount?: number;
 }
 
 /** What only a person can mend is tried again this often. */
@@ -24,7 +26,9 @@ const PERMISSION: Readonly<Record<Action['do'], string>> = {
   SetDeleteOnTermination: 'ec2:ModifyNetworkInterfaceAttribute',
   SetSecurityGroups: 'ec2:ModifyNetworkInterfaceAttribute',
   AssignAddresses: 'ec2:AssignPrivateIpAddresses',
+  AssignPrefixes: 'ec2:AssignPrivateIpAddresses',
   UnassignAddresses: 'ec2:UnassignPrivateIpAddresses',
+  UnassignPrefixes: 'ec2:UnassignPrivateIpAddresses',
   DetachEni: 'ec2:DetachNetworkInterface',
   DeleteEni: 'ec2:DeleteNetworkInterface',
 };
@@ -39,9 +43,11 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
     case 'server-error':
       return again;
     case 'subnet-full':
-    case 'no-free-block':
       // The view's count was wrong, and is set right: the planner then says what is full, and waits for a describe.
       return { ...again, pollSubnet: true };
+    case 'no-free-block':
+      // Addresses may be free by the thousand, so the count stands; it is read again all the same.
+      return { ...again, pollSubnet: true, missingBlockCount: blockCountOf(action) };
     case 'eni-full':
     case 'instance-full':
     case 'device-index-taken':
@@ -80,21 +86,28 @@ export function obstacleOf(action: Action): Obstacle['of'] {
     case 'CreateEni':
     case 'AttachEni':
     case 'AssignAddresses':
+    case 'AssignPrefixes':
       return 'Growth';
     case 'SetDeleteOnTermination':
     case 'SetSecurityGroups':
       return 'Attribute';
     case 'UnassignAddresses':
+    case 'UnassignPrefixes':
     case 'DetachEni':
     case 'DeleteEni':
       return 'Release';
   }
 }
 
+const blockCountOf = (action: Action): number => {
+  if (action.do === 'CreateEni') return action.intent.prefixCount;
+  return action.do === 'AssignPrefixes' ? action.count : 0;
+};
+
 /** The subnet that an action draws addresses from. */
 export function subnetOf(action: Action, view: NodeView): SubnetId | undefined {
   if (action.do === 'CreateEni') return action.intent.subnetId;
-  if (action.do === 'AssignAddresses') return action.subnetId;
+  if (action.do === 'AssignAddresses' || action.do === 'AssignPrefixes') return action.subnetId;
   return view.selection.kind === 'None' ? undefined : view.selection.subnetId;
 }
 
@@ -111,7 +124,9 @@ const callName = (action: Action): string => {
     SetDeleteOnTermination: 'set delete-on-termination',
     SetSecurityGroups: 'change the security groups of a network interface',
     AssignAddresses: 'assign addresses',
+    AssignPrefixes: 'assign prefixes',
     UnassignAddresses: 'unassign addresses',
+    UnassignPrefixes: 'unassign prefixes',
     DetachEni: 'detach a network interface',
     DeleteEni: 'delete a network interface',
   };

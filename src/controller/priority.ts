@@ -10,7 +10,8 @@ export function priorityOf(verb: Action['do'], view: NodeView, plan: Plan): Prio
   switch (verb) {
     case 'CreateEni':
     case 'AttachEni':
-    case 'AssignAddresses': {
+    case 'AssignAddresses':
+    case 'AssignPrefixes': {
       if (plan.waiting.pods.length > 0) return 'WaitingPods';
       const hasEni = view.enis.some((eni) => eni.owned && !eni.primary && eni.attachment !== undefined);
       return hasEni ? 'WarmPool' : 'NewNode';
@@ -20,6 +21,7 @@ export function priorityOf(verb: Action['do'], view: NodeView, plan: Plan): Prio
     case 'SetSecurityGroups':
       return 'NewNode';
     case 'UnassignAddresses':
+    case 'UnassignPrefixes':
     case 'DetachEni':
     case 'DeleteEni':
       return plan.isMakingRoom ? 'WaitingPods' : 'Release';

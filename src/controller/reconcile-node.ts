@@ -1,5 +1,7 @@
 // One round for one node: snapshot, plan, then at most one effect. Every effect leads to another round.
 
+import type { Ip } from '../domain/address/ip.ts';
+import { prefixAddresses } from '../domain/address/prefix.ts';
 import { type InstanceId, intentId, type NodeName } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import { emptyStatus } from '../domain/ipam/node-network.ts';
@@ -11,6 +13,7 @@ import type { ClusterOutcome, ControllerCluster, NodeNetworkRecord } from '../po
 import type { Ec2Writer } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
 import { type Random, randomHex, randomInt } from '../ports/random.ts';
+import { claimAsking, recordBlockRefusal } from './block-refusals.ts';
 import type { Budget } from './budget.ts';
 import { type ClusterView, forgetNodeNetwork, recordNodeNetwork } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
@@ -18,6 +21,7 @@ import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
 import type { EniConfigUses } from './eni-config-uses.ts';
 import { cureFor, obstacleOf, subnetOf } from './failure-cure.ts';
+import { failureText } from './failure-text.ts';
 import { publishIpResources } from './ip-resources.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
@@ -90,6 +94,7 @@ export async function reconcileNode(
   deps.onDecided();
   const view = snapshot.value;
   remember(memory, view, whole);
+  for (const subnetId of whole.asksForBlocksOf) claimAsking(deps.ec2View.blockRefusals, subnetId, name, now);
   const isBackingOff = now < memory.backOffUntil;
   const { next, isWaiting } = withinBudget(deps, { name, view, whole, memory, isBackingOff });
   if (isInTransition(view)) deps.reads.readInstance(view.instance.instanceId, TRANSITION_READ_MS);
@@ -267,10 +272,15 @@ function afterAction(
       const cure = cureFor(failure, action, { ...view, now: deps.clock.now() });
       if (cure.obstacle !== undefined) noteObstacle(deps, step, cure.obstacle);
       const subnetId = subnetOf(action, view);
-      if (cure.pollSubnet && subnetId !== undefined) {
-        recordSubnetFull(deps.ec2View, subnetId);
-        deps.reads.pollSubnet(subnetId);
-      }
+      if (subnetId !== undefined && cure.missingBlockCount !== undefined) {
+        const refused = {
+          message: failureText(failure),
+          count: cure.missingBlockCount,
+          now: deps.clock.now(),
+        };
+        recordBlockRefusal(deps.ec2View.blockRefusals, subnetId, refused);
+      } else if (cure.pollSubnet && subnetId !== undefined) recordSubnetFull(deps.ec2View, subnetId);
+      if (cure.pollSubnet && subnetId !== undefined) deps.reads.pollSubnet(subnetId);
       return backOff(deps, memory, cure.reread ? instanceId : undefined);
     }
   }
@@ -298,7 +308,7 @@ function backOff(deps: ReconcileDeps, memory: NodeMemory, reread: InstanceId | u
  * cache: every address must stand in `withdrawing` and in `withdrawn` (WD-4).
  */
 async function stillValid(deps: ReconcileDeps, { name, view, action }: Step): Promise<boolean> {
-  if (action.do !== 'UnassignAddresses' && action.do !== 'DetachEni') return true;
+  if (!GIVES_BACK.has(action.do) || !('eniId' in action)) return true;
   const fresh = await deps.cluster.get('NodeNetwork', name);
   if (fresh.kind !== 'ok' || fresh.value === undefined) return false;
   recordNodeNetwork(deps.clusterView, fresh.value);
@@ -307,11 +317,22 @@ async function stillValid(deps: ReconcileDeps, { name, view, action }: Step): Pr
   if (spec === undefined) return false;
   const withdrawing = new Set(spec.withdrawing);
   const eni = view.enis.find((one) => one.eniId === action.eniId);
-  const addresses =
-    action.do === 'UnassignAddresses' ? action.addresses : [...spec.addresses, ...(eni?.addresses ?? [])];
+  const addresses = givenBackBy(action, [
+    ...spec.addresses,
+    ...(eni?.addresses ?? []),
+    ...(eni?.prefixes ?? []).flatMap(prefixAddresses),
+  ]);
   const isValid = addresses.every((ip) => withdrawn.has(ip) && withdrawing.has(ip));
   if (!isValid) deps.log.mark('stale-withdrawal-refused');
   return isValid;
+}
+
+const GIVES_BACK: ReadonlySet<Action['do']> = new Set(['UnassignAddresses', 'UnassignPrefixes', 'DetachEni']);
+
+/** The addresses that pods lose by the action; of an ENI that is detached, all. */
+function givenBackBy(action: Action, all: readonly Ip[]): readonly Ip[] {
+  if (action.do === 'UnassignAddresses') return action.addresses;
+  return action.do === 'UnassignPrefixes' ? action.prefixes.flatMap(prefixAddresses) : all;
 }
 
 /** Writes conditions and Events. Answers when to try again, if the write did not work. */

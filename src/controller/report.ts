@@ -1,7 +1,12 @@
 // Tells people: the controller's conditions on the NodeNetwork, and Events on the node and on waiting pods.
 
 import type { NodeName } from '../domain/ids.ts';
-import type { Condition, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
+import {
+  type Condition,
+  CONDITION_OWNERS,
+  type ConditionType,
+  type NodeNetworkStatus,
+} from '../domain/ipam/node-network.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import type { Obstacle, OwnCondition } from '../domain/ipam/node-view.ts';
 import type { Plan } from '../domain/ipam/plan.ts';
@@ -11,6 +16,11 @@ import type { ReadTrouble } from './read-trouble.ts';
 
 /** Waiting pods that get an Event of their own in one reconcile; the node's Event speaks for the rest. */
 const POD_EVENTS_MAX = 20;
+
+/** One of these that is not said any more, such as after a change of the mode, goes. */
+const OWN_TYPES: readonly ConditionType[] = (Object.keys(CONDITION_OWNERS) as ConditionType[]).filter(
+  (type) => CONDITION_OWNERS[type] === 'controller',
+);
 
 /**
  * The status with the controller's own conditions in it, or `undefined` when it says that already. Others' conditions
@@ -22,22 +32,25 @@ export function withOwnConditions(
   now: number,
 ): NodeNetworkStatus | undefined {
   const before = new Map(status.conditions.map((one) => [one.type, one]));
-  const isSame = own.every((one) => {
-    const old = before.get(one.type);
-    return (
-      old !== undefined &&
-      old.status === one.status &&
-      old.reason === one.reason &&
-      old.message === one.message
-    );
-  });
+  const wanted = new Set<ConditionType>(own.map((one) => one.type));
+  const isSame =
+    !OWN_TYPES.some((type) => before.has(type) && !wanted.has(type)) &&
+    own.every((one) => {
+      const old = before.get(one.type);
+      return (
+        old !== undefined &&
+        old.status === one.status &&
+        old.reason === one.reason &&
+        old.message === one.message
+      );
+    });
   if (isSame) return undefined;
   const mine = own.map((one): Condition => {
     const old = before.get(one.type);
     const lastTransitionAt = old?.status === one.status ? old.lastTransitionAt : now;
     return { ...one, lastTransitionAt };
   });
-  const types = new Set(own.map((one) => one.type));
+  const types = new Set<ConditionType>([...OWN_TYPES, ...own.map((one) => one.type)]);
   return { ...status, conditions: [...status.conditions.filter((one) => !types.has(one.type)), ...mine] };
 }
 

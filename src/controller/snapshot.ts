@@ -1,11 +1,12 @@
 // Freezes what is believed of one node for one decision.
 
 import type { Ip } from '../domain/address/ip.ts';
+import { prefixAddresses } from '../domain/address/prefix.ts';
 import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { ClassOverrides } from '../domain/eniconfig/node-network-class.ts';
 import type { EniId, IntentId, NodeName, SubnetId } from '../domain/ids.ts';
 import { maxPods } from '../domain/instance/max-pods.ts';
-import type { InstanceFacts, NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import type { InstanceFacts, NodeNetworkSpec, SpecEni } from '../domain/ipam/node-network.ts';
 import type { EniView, NodeView, PlanSettings } from '../domain/ipam/node-view.ts';
 import { ENI_CONFIG_TAG, intentOf, isOwned } from '../domain/ipam/tags.ts';
 import { err, ok, type Result } from '../domain/result.ts';
@@ -13,9 +14,10 @@ import type { NodeNetworkRecord } from '../ports/cluster.ts';
 import type { Ec2Instance, Ec2Vpc } from '../ports/ec2.ts';
 import { type ClusterView, isSynced, podsNeedingAddress } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
+import { refusalsFor } from './block-refusals.ts';
 import { type Ec2View, enisOf, knownValue } from './ec2-view.ts';
 import { podChoicesOf } from './choices-of-pods.ts';
-import type { EniBelief } from './eni-belief.ts';
+import { type EniBelief, isPrefix, type SlotContent } from './eni-belief.ts';
 import type { EniConfigUses } from './eni-config-uses.ts';
 import type { NodeMemory } from './node-memory.ts';
 import { selectForNode } from './select-for-node.ts';
@@ -74,6 +76,7 @@ export function snapshotOf(
     selection,
     published: published?.spec,
   });
+  const planned = planSettings(settings, vpc, overrides);
   return ok({
     now,
     nodeName: name,
@@ -93,9 +96,10 @@ export function snapshotOf(
       : { published: { spec: datedByUs(published.spec, memory), status: published.status } }),
     ...choices,
     // The primary ENI serves no pods, whether or not custom networking is on.
-    maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
-    settings: planSettings(settings, vpc, overrides),
+    maxPods: maxPods({ limits, customNetworking: true, prefix: planned.mode === 'Prefix' }).maxPods,
+    settings: planned,
     obstacles: memory.obstacles,
+    blockRefusals: refusalsFor(ec2.blockRefusals, name, now),
     ...(memory.excessSince === undefined ? {} : { excessSince: memory.excessSince }),
     failedIntents: memory.failedIntents,
     freshIntentId: from.freshIntentId,
@@ -139,7 +143,7 @@ function planSettings(settings: ControllerSettings, vpc: Ec2Vpc, overrides: Clas
       randomizeSnat: settings.randomizeSnat,
     },
     cooldownMs: settings.cooldownMs,
-    mode: 'SecondaryIP',
+    mode: overrides.mode ?? settings.mode,
     addressFamilies: ['IPv4'],
     targets: { ...(overrides.targets ?? settings.targets), ...(maxEni === undefined ? {} : { maxEni }) },
     onEniConfigChange: overrides.onEniConfigChange ?? settings.onEniConfigChange,
@@ -194,27 +198,35 @@ function maybeLeaving(
 }
 
 /**
- * The ENI's addresses, where an earlier process' published spec outweighs describes that may be older than it: what it
- * lists and they miss is there; what they show and it does not list may have been unassigned since.
+ * What takes the ENI's slots, where an earlier process' published spec outweighs describes that may be older than it: what
+ * it lists and they miss is there; what they show and it does not list may have been unassigned since.
  */
-function addressesOf(
+function contentViewOf(
   belief: EniBelief,
   published: NodeNetworkRecord | undefined,
   { ec2, now }: SnapshotSources,
-): { addresses: readonly Ip[]; doubtful: ReadonlySet<Ip> } {
-  const { eni, addressSeenAt, ownAddresses, removedAt } = belief;
-  const listed = new Set<Ip>(published?.spec.enis.find((one) => one.eniId === eni.eniId)?.addresses ?? []);
+): Pick<EniView, 'addresses' | 'prefixes' | 'doubtful'> {
+  const { eni, contentSeenAt, ownContent, removedAt } = belief;
+  const listed = new Set(listedOf(published?.spec.enis.find((one) => one.eniId === eni.eniId)));
   const missed =
-    now < ec2.trustedFrom ? [...listed].filter((ip) => !addressSeenAt.has(ip) && !removedAt.has(ip)) : [];
+    now < ec2.trustedFrom ? [...listed].filter((one) => !contentSeenAt.has(one) && !removedAt.has(one)) : [];
   // An ENI whose intent is still open has never been published, so nobody can have unassigned anything from it.
   const intentId = intentOf(eni.tags);
   const isNew = published?.spec.intents.some((intent) => intent.id === intentId) ?? false;
-  const isTrusted = (ip: Ip): boolean =>
-    isNew || listed.has(ip) || ownAddresses.has(ip) || (addressSeenAt.get(ip) ?? 0) >= ec2.trustedFrom;
+  const isTrusted = (one: SlotContent): boolean =>
+    isNew || listed.has(one) || ownContent.has(one) || (contentSeenAt.get(one) ?? 0) >= ec2.trustedFrom;
   return {
-    addresses: [...eni.addresses, ...missed],
-    doubtful: new Set(eni.addresses.filter((ip) => !isTrusted(ip))),
+    addresses: [...eni.addresses, ...missed.filter((one) => !isPrefix(one))],
+    prefixes: [...eni.prefixes, ...missed.filter(isPrefix)],
+    doubtful: new Set<SlotContent>([...eni.addresses, ...eni.prefixes].filter((one) => !isTrusted(one))),
   };
+}
+
+/** Single addresses and prefixes of a published ENI. */
+function listedOf(eni: SpecEni | undefined): readonly SlotContent[] {
+  if (eni === undefined) return [];
+  const ofPrefixes = new Set<Ip>(eni.prefixes.flatMap((prefix) => prefixAddresses(prefix)));
+  return [...eni.addresses.filter((ip) => !ofPrefixes.has(ip)), ...eni.prefixes];
 }
 
 function eniView(
@@ -234,9 +246,8 @@ function eniView(
     subnetId: eni.subnetId,
     securityGroupIds: eni.securityGroupIds,
     primaryAddress: eni.primaryAddress,
-    ...addressesOf(belief, published, from),
+    ...contentViewOf(belief, published, from),
     maybeLeaving: maybeLeaving(belief, published, from),
-    prefixes: eni.prefixes,
     eniConfig: eni.tags[ENI_CONFIG_TAG] ?? '',
     ...(intentId === undefined ? {} : { intentId }),
     ...(eni.attachment === undefined

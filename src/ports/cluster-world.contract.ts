@@ -115,6 +115,7 @@ export const spec = (cooldownMs: number): NodeNetworkSpec => ({
       subnetId: SUBNET,
       securityGroupIds: [group],
       addressCount: 3,
+      prefixCount: 0,
       eniConfig: 'a',
       notedAt: 1,
     },

@@ -28,6 +28,7 @@ async function giveEni(fleet: Fleet, n: number): Promise<void> {
     subnetId: POD_SUBNET,
     securityGroupIds: [PODS_GROUP],
     addressCount: 1,
+    prefixCount: 0,
     eniConfig: 'z-a',
     notedAt: 0,
   };

@@ -2,6 +2,7 @@
 
 import { usableAddressCount } from '../address/subnet.ts';
 import { rendezvousChoice } from '../eniconfig/rendezvous-hash.ts';
+import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
 import {
   type CapacityModel,
   type NodeHolding,
@@ -10,6 +11,7 @@ import {
   subnetUse,
 } from './model.ts';
 import { podsOnNode, settleNode } from './settle-node.ts';
+import { emptyRoom, ENDLESS, type SubnetRoom, takeAddresses, takeBlocks } from './subnet-room.ts';
 
 export interface SubnetState {
   readonly subnet: PlannedSubnet;
@@ -21,6 +23,8 @@ export interface SubnetState {
   readonly eniCount: number;
   /** Held by warm pools: on an ENI, and no pod's. */
   readonly idleCount: number;
+  /** Whole blocks of 16. */
+  readonly freeBlockCount: number;
 }
 
 /** A node that could not be served as its group asks: the moment at which a subnet is full. */
@@ -126,6 +130,8 @@ const emptyState = (subnet: PlannedSubnet): SubnetState => ({
   podCount: 0,
   eniCount: 0,
   idleCount: 0,
+  freeBlockCount:
+    subnet.freeBlockCount ?? takeAddresses(emptyRoom(subnet.cidr), subnet.otherCount).freeBlockCount,
 });
 
 const stepOf = ({ states, nodeCount, podCount }: World): GrowthStep => ({
@@ -135,10 +141,30 @@ const stepOf = ({ states, nodeCount, podCount }: World): GrowthStep => ({
 });
 
 const wantedBy = (group: PlannedGroup): NodeHolding =>
-  settleNode({ group, podCount: podsOnNode(group), freeAddressCount: Number.MAX_SAFE_INTEGER });
+  settleNode({ group, podCount: podsOnNode(group), room: ENDLESS });
 
 export const freeIn = ({ usableCount, usedCount }: SubnetState): number =>
   Math.max(0, usableCount - usedCount);
+
+const roomIn = (state: SubnetState): SubnetRoom => ({
+  freeAddressCount: freeIn(state),
+  freeBlockCount: state.freeBlockCount,
+});
+
+/** ENIs' own addresses, single addresses, and blocks. */
+const afterHolding = (
+  room: SubnetRoom,
+  { eniCount, podAddressCount, prefixCount }: NodeHolding,
+): SubnetRoom =>
+  takeBlocks(
+    takeAddresses(room, eniCount + podAddressCount - prefixCount * ADDRESSES_PER_PREFIX),
+    prefixCount,
+  );
+
+function hasRoomFor(state: SubnetState, holding: NodeHolding): boolean {
+  const after = afterHolding(roomIn(state), holding);
+  return after.freeAddressCount >= 0 && after.freeBlockCount >= 0;
+}
 
 function candidates(world: World, group: PlannedGroup, zone: string): readonly SubnetState[] {
   const inZone = [...world.states.values()].filter(
@@ -169,11 +195,10 @@ function placeNode(world: World, { group, n, wanted, zone: given }: Placing): bo
   if (want === undefined) return false;
   if (!isGrowth) world.wantedCount += subnetUse(want);
   if (state === undefined) return false;
-  const free = freeIn(state);
   const holding =
-    free >= subnetUse(want) && want.blocked === undefined
+    hasRoomFor(state, want) && want.blocked === undefined
       ? want
-      : settleNode({ group, podCount: podsOnNode(group), freeAddressCount: free });
+      : settleNode({ group, podCount: podsOnNode(group), room: roomIn(state) });
   const hasAll = podsOnNode(group) > 0 ? holding.podCount >= podsOnNode(group) : holding === want;
   const isServed = hasAll && takeNodeAddress(world, zone, isGrowth);
   if (!isServed) noteFull(world, state);
@@ -188,6 +213,7 @@ function placeNode(world: World, { group, n, wanted, zone: given }: Placing): bo
     podCount: state.podCount + holding.podCount,
     eniCount: state.eniCount + holding.eniCount,
     idleCount: state.idleCount + holding.podAddressCount - holding.podCount,
+    freeBlockCount: afterHolding(roomIn(state), holding).freeBlockCount,
   });
   world.nodeCount += 1;
   world.podCount += holding.podCount;
@@ -214,6 +240,7 @@ function takeNodeAddress(world: World, zone: string, isGrowth: boolean): boolean
   world.states.set(best.subnet.name, {
     ...best,
     usedCount: best.usedCount + 1,
+    freeBlockCount: takeAddresses(roomIn(best), 1).freeBlockCount,
     nodeCount: best.nodeCount + 1,
     eniCount: best.eniCount + 1,
   });

@@ -3,10 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { Mode } from '../ipam/mode.ts';
 import { plan } from '../ipam/plan.ts';
 import { sameData } from '../same-data.ts';
 import { maxPodsOf } from './settle-node.ts';
 import { answerOf, newNode, perform, podsOf, viewOf } from './simulated-node.ts';
+import { ENDLESS } from './subnet-room.ts';
 import { group } from './testing.ts';
 
 interface Served {
@@ -18,10 +20,10 @@ interface Served {
 const ROUNDS_MAX = 100;
 
 /** From a new node until the last of `podCount` pods has its address, one call a round as in the controller. */
-function serve(type: string, podCount: number): Served {
-  const planned = group({ type });
+function serve(type: string, podCount: number, mode: Mode): Served {
+  const planned = group({ type, mode });
   const pods = podsOf(podCount);
-  let node = newNode(100_000);
+  let node = newNode(ENDLESS);
   let callCount = 0;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const next = plan(viewOf(node, planned, { round, maxPods: maxPodsOf(planned), pods }));
@@ -50,8 +52,12 @@ suite('U89 growth on a new node takes no more than', () => {
   ];
   for (const [type, podCount, expected] of golden)
     test(`${expected.callCount} EC2 calls in ${expected.roundCount} rounds for ${podCount} pods on ${type}`, () => {
-      const { callCount, roundCount } = serve(type, podCount);
+      const { callCount, roundCount } = serve(type, podCount, 'SecondaryIP');
       assert.ok(callCount <= expected.callCount, `${callCount} calls`);
       assert.ok(roundCount <= expected.roundCount, `${roundCount} rounds`);
     });
+
+  test('two calls in five rounds for 108 pods on m5.large with blocks: seven come with the ENI', () => {
+    assert.deepEqual(serve('m5.large', 108, 'Prefix'), { callCount: 2, roundCount: 5 });
+  });
 });

@@ -14,6 +14,8 @@ export interface PlannedSubnet {
   readonly for: 'pods' | 'nodes';
   /** Addresses in use by anything else than the nodes and pods of this plan. */
   readonly otherCount: number;
+  /** Blocks of 16 that are free whole beside what these nodes hold; absent: as if those others sat side by side. */
+  readonly freeBlockCount?: number;
 }
 
 export const GROUP_STRATEGIES = ['MostFree', 'Spread', 'Hash', 'First'] as const;
@@ -48,6 +50,8 @@ export interface NodeHolding {
   readonly eniCount: number;
   /** Secondary addresses, or 16 for each prefix. */
   readonly podAddressCount: number;
+  /** Of them, prefixes. */
+  readonly prefixCount: number;
   /** Pods that have an address. */
   readonly podCount: number;
   /** Why the rest of its pods have none; absent when all have. */

@@ -6,11 +6,16 @@ import * as fc from 'fast-check';
 import type { NodeHolding, PlannedGroup } from './model.ts';
 import { subnetUse } from './model.ts';
 import { maxPodsOf, settleNode } from './settle-node.ts';
+import type { SubnetRoom } from './subnet-room.ts';
 import { group } from './testing.ts';
 
 const MANY = 100_000;
+const room = (freeAddressCount: number): SubnetRoom => ({
+  freeAddressCount,
+  freeBlockCount: Math.floor(freeAddressCount / 16),
+});
 const settle = (with_: Parameters<typeof group>[0], podCount: number, freeAddressCount = MANY): NodeHolding =>
-  settleNode({ group: group(with_), podCount, freeAddressCount });
+  settleNode({ group: group(with_), podCount, room: room(freeAddressCount) });
 
 suite('a node at rest', () => {
   const ip = (warmIp: number, minimumIp = 0): PlannedGroup['targets'] => ({
@@ -84,7 +89,7 @@ suite('a node at rest', () => {
       fc.property(question, ({ type, targets, pods, free, mode }) => {
         const planned = group({ type, targets, mode });
         const podCount = Math.min(pods, maxPodsOf(planned) - 2);
-        const found = settleNode({ group: planned, podCount, freeAddressCount: free });
+        const found = settleNode({ group: planned, podCount, room: room(free) });
         assert.ok(subnetUse(found) <= free);
         assert.ok(found.podCount <= podCount && found.podCount <= found.podAddressCount);
         assert.ok(found.eniCount <= planned.limits.eniMax - 1);

@@ -1,14 +1,22 @@
 // A node whose EC2 does at once what the controller's planner asks for: the smallest world in which a plan comes to rest.
 
+import { blockOf } from '../address/cidr.ts';
 import { ipv4FromNumber } from '../address/ip-number.ts';
 import type { Cidr, Ip } from '../address/ip.ts';
 import { type Action } from '../ipam/action.ts';
-import { emptyStatus, type NodeNetworkSpec, type NodeNetworkStatus } from '../ipam/node-network.ts';
-import type { EniView, NodeView, PlanSettings } from '../ipam/node-view.ts';
+import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
+import {
+  emptyStatus,
+  type Intent,
+  type NodeNetworkSpec,
+  type NodeNetworkStatus,
+} from '../ipam/node-network.ts';
+import type { BlockRefusal, EniView, NodeView, PlanSettings } from '../ipam/node-view.ts';
 import {
   type AttachmentId,
   type EniId,
   type InstanceId,
+  type IntentId,
   intentId,
   type PodKey,
   podKey,
@@ -16,6 +24,7 @@ import {
   type VpcId,
 } from '../ids.ts';
 import type { PlannedGroup } from './model.ts';
+import { type SubnetRoom, takeAddresses, takeBlocks } from './subnet-room.ts';
 
 const POD_SUBNET = 'subnet-00000001' as SubnetId;
 const NODE_SUBNET = 'subnet-00000002' as SubnetId;
@@ -25,13 +34,20 @@ const ROUND_MS = 1_000;
 /** Any excess has lasted so long that it is given back. */
 const EXCESS_MS = 600_000;
 const FIRST_ADDRESS = 0x0a_00_00_00;
+/** Apart from single addresses: how EC2 places them is counted, not played. */
+const FIRST_BLOCK_ADDRESS = 0x0a_80_00_00;
+const BLOCK_LENGTH = 28;
 
 export interface SimulatedNode {
   readonly enis: readonly EniView[];
   readonly published: { readonly spec: NodeNetworkSpec; readonly status: NodeNetworkStatus } | undefined;
   /** Of the pods' subnet, for this node alone. */
-  readonly freeAddressCount: number;
+  readonly room: SubnetRoom;
   readonly nextNumber: number;
+  readonly nextBlock: number;
+  /** EC2 had not as many blocks as were asked for. */
+  readonly refusal?: BlockRefusal;
+  readonly failedIntents: ReadonlySet<IntentId>;
 }
 
 const attachment = (deviceIndex: number): EniView['attachment'] => ({
@@ -58,14 +74,16 @@ function eni(number: number, with_: Partial<EniView>): EniView {
   };
 }
 
-export function newNode(freeAddressCount: number): SimulatedNode {
+export function newNode(room: SubnetRoom): SimulatedNode {
   const primary = eni(0, { owned: false, primary: true, subnetId: NODE_SUBNET, eniConfig: '' });
   const attached = attachment(0);
   return {
     enis: [attached === undefined ? primary : { ...primary, attachment: attached }],
     published: undefined,
-    freeAddressCount,
+    room,
     nextNumber: 1,
+    nextBlock: 0,
+    failedIntents: new Set(),
   };
 }
 
@@ -75,7 +93,7 @@ export const podsOf = (count: number): readonly PodKey[] =>
 const settingsOf = (group: PlannedGroup): PlanSettings => ({
   datapath: { externalSnat: false, directCidrs: [], mtu: 9001, vethPrefix: 'eni', randomizeSnat: 'prng' },
   cooldownMs: 30_000,
-  mode: 'SecondaryIP',
+  mode: group.mode,
   addressFamilies: ['IPv4'],
   targets: group.targets,
   onEniConfigChange: 'Cordon',
@@ -122,7 +140,7 @@ export function viewOf(node: SimulatedNode, group: PlannedGroup, { round, maxPod
       reason: 'planned',
     },
     subnets: new Map([
-      [POD_SUBNET, subnet(POD_SUBNET, node.freeAddressCount)],
+      [POD_SUBNET, subnet(POD_SUBNET, node.room.freeAddressCount)],
       [NODE_SUBNET, subnet(NODE_SUBNET, 1)],
     ]),
     enis: node.enis,
@@ -132,7 +150,8 @@ export function viewOf(node: SimulatedNode, group: PlannedGroup, { round, maxPod
     settings: settingsOf(group),
     obstacles: [],
     excessSince: round * ROUND_MS - EXCESS_MS,
-    failedIntents: new Set(),
+    ...(node.refusal === undefined ? {} : { blockRefusals: new Map([[POD_SUBNET, node.refusal]]) }),
+    failedIntents: node.failedIntents,
     freshIntentId: intentId(`intent-${round}`),
   };
 }
@@ -142,19 +161,8 @@ export function perform(node: SimulatedNode, action: Action): SimulatedNode {
   const change = (eniId: EniId, with_: (one: EniView) => EniView): readonly EniView[] =>
     node.enis.map((one) => (one.eniId === eniId ? with_(one) : one));
   switch (action.do) {
-    case 'CreateEni': {
-      const { addressCount, id } = action.intent;
-      const made = eni(node.nextNumber, {
-        intentId: id,
-        addresses: addressesFrom(node.nextNumber + 1, addressCount),
-      });
-      return {
-        ...node,
-        enis: [...node.enis, made],
-        freeAddressCount: node.freeAddressCount - addressCount - 1,
-        nextNumber: node.nextNumber + addressCount + 1,
-      };
-    }
+    case 'CreateEni':
+      return create(node, action.intent);
     case 'AttachEni': {
       const attached = attachment(action.deviceIndex);
       return {
@@ -171,9 +179,11 @@ export function perform(node: SimulatedNode, action: Action): SimulatedNode {
           ...one,
           addresses: [...one.addresses, ...addressesFrom(node.nextNumber, action.count)],
         })),
-        freeAddressCount: node.freeAddressCount - action.count,
+        room: takeAddresses(node.room, action.count),
         nextNumber: node.nextNumber + action.count,
       };
+    case 'AssignPrefixes':
+      return assignPrefixes(node, action);
     case 'SetSecurityGroups':
       return {
         ...node,
@@ -187,23 +197,78 @@ export function perform(node: SimulatedNode, action: Action): SimulatedNode {
           ...one,
           addresses: one.addresses.filter((ip) => !gone.has(ip)),
         })),
-        freeAddressCount: node.freeAddressCount + gone.size,
+        room: takeAddresses(node.room, -gone.size),
+      };
+    }
+    case 'UnassignPrefixes': {
+      const gone = new Set<Cidr>(action.prefixes);
+      return {
+        ...node,
+        enis: change(action.eniId, (one) => ({
+          ...one,
+          prefixes: one.prefixes.filter((prefix) => !gone.has(prefix)),
+        })),
+        room: takeBlocks(node.room, -gone.size),
       };
     }
     case 'DetachEni':
       return { ...node, enis: change(action.eniId, detached) };
-    case 'DeleteEni': {
-      const returned = node.enis.find((one) => one.eniId === action.eniId)?.addresses.length ?? 0;
-      return {
-        ...node,
-        enis: node.enis.filter((one) => one.eniId !== action.eniId),
-        freeAddressCount: node.freeAddressCount + returned + 1,
-      };
-    }
+    case 'DeleteEni':
+      return deleted(node, action.eniId);
     case 'SetDeleteOnTermination':
       return node;
   }
 }
+
+function create(node: SimulatedNode, { id, addressCount, prefixCount }: Intent): SimulatedNode {
+  const room = takeAddresses(node.room, 1 + addressCount);
+  if (prefixCount > room.freeBlockCount)
+    return { ...refused(node, prefixCount), failedIntents: new Set([...node.failedIntents, id]) };
+  const made = eni(node.nextNumber, {
+    intentId: id,
+    addresses: addressesFrom(node.nextNumber + 1, addressCount),
+    prefixes: blocksFrom(node.nextBlock, prefixCount),
+  });
+  return {
+    ...node,
+    enis: [...node.enis, made],
+    room: takeBlocks(room, prefixCount),
+    nextNumber: node.nextNumber + addressCount + 1,
+    nextBlock: node.nextBlock + prefixCount,
+  };
+}
+
+function assignPrefixes(
+  node: SimulatedNode,
+  { eniId, count }: { readonly eniId: EniId; readonly count: number },
+): SimulatedNode {
+  if (count > node.room.freeBlockCount) return refused(node, count);
+  const added = blocksFrom(node.nextBlock, count);
+  return {
+    ...node,
+    enis: node.enis.map((one) =>
+      one.eniId === eniId ? { ...one, prefixes: [...one.prefixes, ...added] } : one,
+    ),
+    room: takeBlocks(node.room, count),
+    nextBlock: node.nextBlock + count,
+  };
+}
+
+function deleted(node: SimulatedNode, eniId: EniId): SimulatedNode {
+  const gone = node.enis.find((one) => one.eniId === eniId);
+  const room = takeBlocks(node.room, -(gone?.prefixes.length ?? 0));
+  return {
+    ...node,
+    enis: node.enis.filter((one) => one.eniId !== eniId),
+    room: takeAddresses(room, -(gone?.addresses.length ?? 0) - 1),
+  };
+}
+
+/** Where several were refused one may still be had; where one was, none is asked for again. */
+const refused = (node: SimulatedNode, count: number): SimulatedNode => ({
+  ...node,
+  refusal: { message: 'planned', until: count > 1 ? 0 : Number.MAX_SAFE_INTEGER },
+});
 
 function detached(one: EniView): EniView {
   const { attachment: _, ...rest } = one;
@@ -213,20 +278,25 @@ function detached(one: EniView): EniView {
 const addressesFrom = (first: number, count: number): readonly Ip[] =>
   Array.from({ length: count }, (_, n) => ipv4FromNumber(FIRST_ADDRESS + first + n));
 
+const blocksFrom = (first: number, count: number): readonly Cidr[] =>
+  Array.from({ length: count }, (_, n) =>
+    blockOf(ipv4FromNumber(FIRST_BLOCK_ADDRESS + (first + n) * ADDRESSES_PER_PREFIX), BLOCK_LENGTH),
+  );
+
 /** The agent's answer to a spec: pods take the first free addresses, and what is asked back is let go of. */
 export function answerOf(
   spec: NodeNetworkSpec,
   pods: readonly PodKey[],
   generation: number,
 ): NodeNetworkStatus {
-  const withdrawing = spec.enis.flatMap((one) => one.withdrawing);
+  const withdrawing = new Set(spec.enis.flatMap((one) => one.withdrawing));
   const offered = spec.enis
     .filter((one) => !one.cordoned)
-    .flatMap((one) => one.addresses.filter((ip) => !one.withdrawing.includes(ip)));
+    .flatMap((one) => one.addresses.filter((ip) => !withdrawing.has(ip)));
   return {
     ...emptyStatus,
     observedGeneration: generation,
     used: offered.slice(0, pods.length).map((ip, n) => ({ ip, pod: pods[n] ?? podKey('planned', 'none') })),
-    withdrawn: withdrawing,
+    withdrawn: [...withdrawing],
   };
 }

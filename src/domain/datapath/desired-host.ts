@@ -1,6 +1,6 @@
 // What the node's own network should look like, from its spec and the links that exist (datapath.md, Host side).
 
-import { hostCidr } from '../address/cidr.ts';
+import { cidrContains, hostCidr } from '../address/cidr.ts';
 import { type Cidr, familyOf, type Ip, type IpFamily } from '../address/ip.ts';
 import { hostIpv6Address } from '../address/ipv6-prefix.ts';
 import { subnetGateway } from '../address/subnet.ts';
@@ -65,7 +65,7 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
   for (const eni of [...spec.enis].sort((a, b) => eniOrdinal(a) - eniOrdinal(b))) {
     const link = linkByMac.get(eni.mac.toLowerCase());
     const ordinal = eniOrdinal(eni);
-    const blocks = [...eni.addresses.map(hostCidr), ...eni.prefixes];
+    const blocks = blocksOf(eni);
     // An ENI without its link keeps its addresses in the table: they are pods' all the same, and SNAT must see them.
     const groups = [...eni.securityGroupIds].sort().join(' ');
     nftEnis.push({
@@ -97,6 +97,12 @@ export function desiredHost({ spec, links, pods = [], imdsAllowed = [] }: Desire
     }),
   };
   return { host, pending };
+}
+
+/** What the ENI holds, each address once: those of a prefix are in the spec one by one, too. */
+function blocksOf({ addresses, prefixes }: SpecEni): readonly Cidr[] {
+  const isSingle = (ip: Ip): boolean => !prefixes.some((prefix) => cidrContains(prefix, ip));
+  return [...addresses.filter(isSingle).map(hostCidr), ...prefixes];
 }
 
 /** IPv4 always; IPv6 as soon as pods may have any. A subnet's IPv6 block alone, which nobody uses, changes no node. */

@@ -2,6 +2,7 @@
 
 import type { Cidr } from '../address/ip.ts';
 import type { SecurityGroupId } from '../ids.ts';
+import type { Mode } from '../ipam/mode.ts';
 import type { WarmTargets } from '../ipam/warm-targets.ts';
 import type { LabelSelector } from './label-selector.ts';
 
@@ -37,6 +38,7 @@ export interface ClassOverrides {
   /** All warm targets at once: one alone would be overruled by another that the cluster sets. */
   readonly targets?: Omit<WarmTargets, 'maxEni'>;
   readonly maxEni?: number;
+  readonly mode?: Mode;
   readonly externalSnat?: boolean;
   readonly excludeSnatCidrs?: readonly Cidr[];
   readonly onEniConfigChange?: 'Cordon' | 'Keep';
@@ -52,7 +54,6 @@ export interface NodeNetworkClass {
   readonly strategy: ClassStrategy;
   /** What nodes get for which no ENIConfig is in sight. */
   readonly fallback: 'NodeSubnet' | 'None';
-  readonly mode: 'SecondaryIP' | 'Prefix';
   readonly addressFamilies: readonly ('IPv4' | 'IPv6')[];
   readonly overrides: ClassOverrides;
 }
@@ -84,15 +85,9 @@ export interface NamedClass {
 /** What this version cannot do of what the class asks for; the class is refused rather than half obeyed. */
 export function unsupportedOf({
   name,
-  mode,
   addressFamilies,
   candidates,
 }: NodeNetworkClass): ClassMistake | undefined {
-  if (mode !== 'SecondaryIP')
-    return {
-      message: `NodeNetworkClass "${name}": spec.mode is ${mode}, and this version gives single addresses only`,
-      fix: `set spec.mode of NodeNetworkClass "${name}" to SecondaryIP`,
-    };
   if (addressFamilies.includes('IPv6'))
     return {
       message: `NodeNetworkClass "${name}": spec.addressFamilies has IPv6, and this version gives IPv4 addresses only`,

@@ -29,7 +29,6 @@ const classOf = ({ match, ...given }: Sketch): NamedClass => {
         match: { nodeSelector: anyLabels, ...match },
         strategy: 'First',
         fallback: 'None',
-        mode: 'SecondaryIP',
         addressFamilies: ['IPv4'],
         overrides: {},
         ...given,
@@ -187,7 +186,6 @@ describe('[SEL-10] a class chooses only among its own ENIConfigs in the node’s
       'NoEniConfigInZone by Class',
     ],
     ['none listed: the rules after it', {}, 'us-west-2a by Zone'],
-    ['prefixes, which are not supported', { ...named('a-1'), mode: 'Prefix' }, 'ClassNotSupported by Class'],
     [
       'IPv6, which is not supported',
       { ...named('a-1'), addressFamilies: ['IPv4', 'IPv6'] },

@@ -113,7 +113,9 @@ const ACTION_WORDS = {
   SetDeleteOnTermination: 'have an ENI deleted with its instance',
   SetSecurityGroups: 'change the security groups of an ENI',
   AssignAddresses: 'assign addresses',
+  AssignPrefixes: 'assign blocks',
   UnassignAddresses: 'give addresses back to the subnet',
+  UnassignPrefixes: 'give blocks back to the subnet',
   DetachEni: 'detach an ENI',
   DeleteEni: 'delete an ENI',
 } as const;

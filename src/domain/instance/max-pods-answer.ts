@@ -2,7 +2,7 @@
 
 import type { InstanceLimits } from './instance-limits.ts';
 import { type MaxPods, maxPods } from './max-pods.ts';
-import { podEniMax, slotsPerEni } from './slots.ts';
+import { ADDRESSES_PER_PREFIX, hasPrefixes, podEniMax, slotsPerEni } from './slots.ts';
 
 export interface MaxPodsQuestion {
   readonly instanceType: string;
@@ -43,7 +43,6 @@ export type MaxPodsAnswer = MaxPodsFigures | MaxPodsRefusal;
 // https://github.com/awslabs/amazon-eks-ami: kubeReserved memory by the number of pods, the effective one.
 const RESERVED_BASE_MIB = 255;
 const RESERVED_PER_POD_MIB = 11;
-const ADDRESSES_PER_PREFIX = 16;
 
 /** `limits` undefined means that neither EC2 nor the table knows the type. */
 export function answerMaxPods(question: MaxPodsQuestion, limits: InstanceLimits | undefined): MaxPodsAnswer {
@@ -77,7 +76,7 @@ function sharesOf(
   forPods: number,
 ): readonly EniConfigShare[] {
   const eniMax = forPods - (eniConfigs.length - 1);
-  const perSlot = prefix && limits.hypervisor !== 'xen' ? ADDRESSES_PER_PREFIX : 1;
+  const perSlot = prefix && hasPrefixes(limits) ? ADDRESSES_PER_PREFIX : 1;
   return eniConfigs.map((eniConfig) => ({
     eniConfig,
     eniMax,
@@ -86,7 +85,7 @@ function sharesOf(
 }
 
 function notesOf({ prefix, customNetworking }: MaxPodsQuestion, limits: InstanceLimits): readonly string[] {
-  const { instanceType, networkCardCount, hypervisor } = limits;
+  const { instanceType, networkCardCount } = limits;
   return [
     ...(customNetworking
       ? []
@@ -96,7 +95,7 @@ function notesOf({ prefix, customNetworking }: MaxPodsQuestion, limits: Instance
     ...(networkCardCount > 1
       ? [`${instanceType} has ${networkCardCount} network cards; only the ENIs of card 0 serve pods`]
       : []),
-    ...(prefix && hypervisor === 'xen'
+    ...(prefix && !hasPrefixes(limits)
       ? [`${instanceType} is not built on Nitro, so EC2 gives it no prefixes: it counts single addresses`]
       : []),
   ];

@@ -1,7 +1,7 @@
 // How many pods a node can really hold: the addresses that its ENIs can carry, and the ceiling that AWS advises.
 
 import type { InstanceLimits } from './instance-limits.ts';
-import { slotsPerEni } from './slots.ts';
+import { ADDRESSES_PER_PREFIX, hasPrefixes, slotsPerEni } from './slots.ts';
 
 export interface MaxPodsInput {
   readonly limits: InstanceLimits;
@@ -26,7 +26,6 @@ export interface MaxPods {
 
 /** Pods that every node runs on the host's network, which need no address: the network agent and kube-proxy. */
 const HOST_NETWORK_POD_COUNT = 2;
-const ADDRESSES_PER_PREFIX = 16;
 // https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html: kubelet's tested limits.
 const LARGE_VCPU_COUNT = 30;
 const SMALL_CAP = 110;
@@ -40,17 +39,17 @@ export function maxPods(input: MaxPodsInput): MaxPods {
   const { limits, customNetworking, prefix, furtherReservedEniCount = 0 } = input;
   const reserved = (customNetworking ? 1 : 0) + furtherReservedEniCount;
   const eniCount = Math.max(0, limits.eniMax - reserved);
-  const hasPrefixes = prefix && limits.hypervisor !== 'xen';
-  const perSlot = hasPrefixes ? ADDRESSES_PER_PREFIX : 1;
+  const isByPrefix = prefix && hasPrefixes(limits);
+  const perSlot = isByPrefix ? ADDRESSES_PER_PREFIX : 1;
   const addressSum = eniCount * slotsPerEni(limits) * perSlot + HOST_NETWORK_POD_COUNT;
   const cap = limits.vcpuCount < LARGE_VCPU_COUNT ? SMALL_CAP : LARGE_CAP;
   const capped = Math.min(addressSum, cap);
   const enis = `${limits.eniMax} ENIs${limits.networkCardCount > 1 ? ' of network card 0' : ''}`;
   const sum =
     `${reserved === 0 ? enis : `(${enis} - ${reserved} reserved)`} x ` +
-    `(${limits.ipv4PerEniMax} addresses - 1)${hasPrefixes ? ` x ${ADDRESSES_PER_PREFIX}` : ''} + ` +
+    `(${limits.ipv4PerEniMax} addresses - 1)${isByPrefix ? ` x ${ADDRESSES_PER_PREFIX}` : ''} + ` +
     `${HOST_NETWORK_POD_COUNT} on the host network = ${addressSum}`;
-  const noPrefixes = prefix && !hasPrefixes ? '; its hypervisor (xen) has no prefixes' : '';
+  const noPrefixes = prefix && !isByPrefix ? '; its hypervisor (xen) has no prefixes' : '';
   const ceiling = `the ceiling for ${limits.vcpuCount} vCPUs is ${cap}`;
   return {
     addressSum,

@@ -1,6 +1,6 @@
 // What the planner asks of EC2: one effect as data, each with the reason in words.
 
-import type { Ip } from '../address/ip.ts';
+import type { Cidr, Ip } from '../address/ip.ts';
 import type { AttachmentId, EniId, SecurityGroupId, SubnetId } from '../ids.ts';
 import type { Intent } from './node-network.ts';
 
@@ -34,9 +34,24 @@ export type Action =
       readonly because: string;
     }
   | {
+      readonly do: 'AssignPrefixes';
+      readonly eniId: EniId;
+      readonly subnetId: SubnetId;
+      readonly family: 4;
+      readonly count: number;
+      readonly because: string;
+    }
+  | {
       readonly do: 'UnassignAddresses';
       readonly eniId: EniId;
       readonly addresses: readonly Ip[];
+      readonly because: string;
+    }
+  | {
+      readonly do: 'UnassignPrefixes';
+      readonly eniId: EniId;
+      /** All of one family. */
+      readonly prefixes: readonly Cidr[];
       readonly because: string;
     }
   | {

@@ -57,6 +57,14 @@ describe('allocate chooses an address', () => {
     assert.deepEqual(choice.kind === 'Existing' && choice.allocation.addresses, ['10.1.0.5']);
   });
 
+  test('of several prefixes the fullest one, so that the others can be given back', () => {
+    const addresses = ['10.1.0.17', '10.1.0.18', '10.1.0.33', '10.1.0.34', '10.1.0.49'];
+    const eni = specEni({ addresses, prefixes: ['10.1.0.16/28', '10.1.0.32/28', '10.1.0.48/28'] });
+    assert.equal(chosenIp(ledgerFrom([allocated('a', '10.1.0.33')]), [eni]), '10.1.0.34');
+    const full = ledgerFrom([allocated('a', '10.1.0.33'), allocated('b', '10.1.0.34')]);
+    assert.equal(chosenIp(full, [eni]), '10.1.0.17');
+  });
+
   test('another interface of the same container is another attachment', () => {
     const ledger = ledgerFrom([allocated('new', '10.1.0.5')]);
     const enis = [specEni({ addresses: ['10.1.0.4', '10.1.0.5'] })];

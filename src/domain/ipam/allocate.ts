@@ -1,7 +1,8 @@
 // Choosing the address for a pod, on the node, from what the spec grants.
 
+import { cidrContains } from '../address/cidr.ts';
 import { type AddressFamily, isDualStack } from '../address/families.ts';
-import { familyOf, type Ip } from '../address/ip.ts';
+import { type Cidr, familyOf, type Ip } from '../address/ip.ts';
 import type { EniId } from '../ids.ts';
 import { err, ok, type Result } from '../result.ts';
 import { type Allocation, allocationOf, type Ledger, type SandboxKey } from './ledger.ts';
@@ -49,8 +50,9 @@ export interface AllocationFailure {
 }
 
 /**
- * The fullest ENI first, so that others run empty and can be given back; on it, the address that has rested longest, so
- * that a stale connection or ARP entry of the last holder has had the most time to die (U27).
+ * The fullest ENI first, and on it the fullest prefix, so that others run empty and can be given back; of the addresses
+ * there the one that has rested longest, so that a stale connection or ARP entry of the last holder has had the most time
+ * to die (U27).
  */
 export function allocate(request: AllocationRequest): Result<AllocationChoice, AllocationFailure> {
   const choice = chooseAddress(request);
@@ -116,14 +118,44 @@ function longestRested(
 ): readonly Ip[] | undefined {
   const isFree = (ip: Ip): boolean => placeOf(ledger, eni, ip) === 'free' && routed.has(ip);
   const releasedAt = (ip: Ip): number => ledger.rested.get(ip) ?? Number.NEGATIVE_INFINITY;
-  const candidates = granted.filter(isFree).map((ip) => ({ ip, at: releasedAt(ip) }));
+  const usedBeside = neighbourCounter(ledger, eni);
+  const candidates = granted
+    .filter(isFree)
+    .map((ip) => ({ ip, at: releasedAt(ip), usedCount: usedBeside(ip) }));
   // Without a number for "never": the difference of two infinities is none.
-  candidates.sort((a, b) => (a.at === b.at ? 0 : a.at - b.at));
+  candidates.sort((a, b) => b.usedCount - a.usedCount || (a.at === b.at ? 0 : a.at - b.at));
   for (const { ip } of candidates) {
     const addresses = addressesOf(ip);
     if (addresses.every(isFree)) return addresses;
   }
   return undefined;
+}
+
+/** Answers how many addresses of the same prefix pods hold; without prefixes all are alike. */
+function neighbourCounter(ledger: Ledger, eni: SpecEni): (ip: Ip) => number {
+  if (eni.prefixes.length === 0) return () => 0;
+  const prefixOf = prefixesByAddress(eni);
+  const usedCounts = new Map<Cidr | undefined, number>();
+  for (const ip of eni.addresses) {
+    if (!ledger.holders.has(ip)) continue;
+    const prefix = prefixOf.get(ip);
+    usedCounts.set(prefix, (usedCounts.get(prefix) ?? 0) + 1);
+  }
+  return (ip) => usedCounts.get(prefixOf.get(ip)) ?? 0;
+}
+
+/** An ENI of a spec never changes, and to look up where each address belongs is too much for every pod. */
+const knownPrefixes = new WeakMap<SpecEni, ReadonlyMap<Ip, Cidr | undefined>>();
+
+/** Single addresses have none. */
+function prefixesByAddress(eni: SpecEni): ReadonlyMap<Ip, Cidr | undefined> {
+  const known = knownPrefixes.get(eni);
+  if (known !== undefined) return known;
+  const found = new Map(
+    eni.addresses.map((ip) => [ip, eni.prefixes.find((prefix) => cidrContains(prefix, ip))]),
+  );
+  knownPrefixes.set(eni, found);
+  return found;
 }
 
 type Place = 'used' | 'withdrawing' | 'cooling' | 'free';

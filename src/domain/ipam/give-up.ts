@@ -3,7 +3,7 @@
 import type { EniId } from '../ids.ts';
 import type { NodeView } from './node-view.ts';
 import type { Growth } from './plan-growth.ts';
-import { attachedCount, eniLimit } from './plan-growth.ts';
+import { attachedCount, eniLimit } from './eni-room.ts';
 import type { Pool, PoolEni } from './pool.ts';
 import { demandShortfall } from './warm-targets.ts';
 
@@ -36,8 +36,8 @@ export function eniToGiveUp(view: NodeView, parts: readonly GrownPart[]): EniId 
   if (parts.some(({ pool }) => pool.enis.some((one) => one.role === 'cordoned' && isIdle(one))))
     return undefined;
   const idle = givers.flatMap(({ pool }) => {
-    const { available, demand } = pool.counts;
-    return pool.enis.filter((one) => canLeave(one) && available - one.free.length >= demand);
+    const { available, draining, demand } = pool.counts;
+    return pool.enis.filter((one) => canLeave(one) && available + draining - one.free.length >= demand);
   });
   return idle.sort((a, b) => begun(view, b) - begun(view, a) || fewestFirst(a, b))[0]?.eni.eniId;
 }

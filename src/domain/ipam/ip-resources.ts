@@ -1,7 +1,9 @@
 // How many pods that chose an ENIConfig a node can take, as extended resources that the scheduler reads.
 
 import type { Ip } from '../address/ip.ts';
-import { slotsPerEni } from '../instance/slots.ts';
+import { prefixAddresses } from '../address/prefix.ts';
+import { ADDRESSES_PER_PREFIX, slotsPerEni } from '../instance/slots.ts';
+import { modeInForce } from './mode.ts';
 import type { EniView, NodeView } from './node-view.ts';
 
 /** Of the resource's name; behind it comes the ENIConfig's. */
@@ -24,7 +26,8 @@ export function ipResources(
   view: NodeView,
   usable: readonly UsableEniConfig[],
 ): Readonly<Record<string, number>> {
-  const slots = slotsPerEni(view.limits);
+  const perSlot = modeInForce(view.settings.mode, view.limits) === 'Prefix' ? ADDRESSES_PER_PREFIX : 1;
+  const perEni = slotsPerEni(view.limits) * perSlot;
   const eniMax = Math.min(view.limits.eniMax, view.settings.targets.maxEni ?? view.limits.eniMax);
   const secondary = view.enis.filter((eni) => !eni.primary);
   const chosen = new Set((view.choosing?.pods ?? []).map(({ pod }) => pod));
@@ -32,16 +35,20 @@ export function ipResources(
   const own = view.selection.kind === 'EniConfig' ? view.selection.name : undefined;
   const { used = [], cooling = [] } = view.published?.status ?? {};
   const taken = new Set<Ip>([...used.map(({ ip }) => ip), ...cooling]);
-  const isIdle = (eni: EniView): boolean => !eni.addresses.some((ip) => taken.has(ip));
+  const isIdle = (eni: EniView): boolean =>
+    ![...eni.addresses, ...eni.prefixes.flatMap(prefixAddresses)].some((ip) => taken.has(ip));
   const resources: Record<string, number> = {};
   for (const { name, freeAddressCount } of usable) {
     if (name.length > NAME_LENGTH_MAX) continue;
     const enis = secondary.filter((eni) => eni.owned && eni.eniConfig === name);
     const idleCount = secondary.filter((eni) => eni.owned && !enis.includes(eni) && isIdle(eni)).length;
     const spareCount = Math.max(0, eniMax - 1 - secondary.length) + idleCount;
-    const held = enis.reduce((sum, eni) => sum + eni.addresses.length, 0);
-    const room = Math.min(slots * (enis.length + spareCount), held + freeAddressCount);
+    const held = enis.reduce((sum, eni) => sum + addressCountOf(eni), 0);
+    const room = Math.min(perEni * (enis.length + spareCount), held + freeAddressCount);
     resources[`${IP_RESOURCE_PREFIX}${name}`] = Math.max(0, room - (name === own ? indifferent : 0));
   }
   return resources;
 }
+
+const addressCountOf = ({ addresses, prefixes }: EniView): number =>
+  addresses.length + prefixes.length * ADDRESSES_PER_PREFIX;

@@ -1,7 +1,8 @@
 // Whether a node can give pods the addresses that its selection says: before that a startup taint keeps them away.
 
 import { emptyStatus, type NodeNetworkSpec, type NodeNetworkStatus, type SpecEni } from './node-network.ts';
-import type { WarmTargets } from './warm-targets.ts';
+import type { Mode } from './mode.ts';
+import { hasIpTargets, warmPrefixTarget, type WarmTargets } from './warm-targets.ts';
 
 /** `because` is a sentence without its full stop: what is still missing. */
 export type NetworkServes = { readonly serves: true } | { readonly serves: false; readonly because: string };
@@ -27,15 +28,18 @@ export function networkServes(
   const ready = status.conditions.find(({ type }) => type === 'AgentReady');
   if (ready?.status !== 'True')
     return not(`the agent does not serve yet: ${ready?.message ?? 'it is silent'}`);
-  if (!keepsWarm(targets)) return { serves: true };
+  if (!keepsWarm(targets, spec.mode)) return { serves: true };
   const has = spec.enis.some((eni) => isOfSelection(eni, spec) && holdsAddress(eni, status));
   return has ? { serves: true } : not('no ENI of the selection holds an address for a pod yet');
 }
 
 const not = (because: string): NetworkServes => ({ serves: false, because });
 
-const keepsWarm = ({ warmIp = 0, minimumIp = 0, warmEni }: WarmTargets): boolean =>
-  warmIp + minimumIp > 0 || warmEni > 0;
+function keepsWarm(targets: WarmTargets, mode: Mode): boolean {
+  const { warmIp = 0, minimumIp = 0, warmEni } = targets;
+  if (hasIpTargets(targets)) return warmIp + minimumIp > 0;
+  return mode === 'Prefix' ? warmPrefixTarget(targets) > 0 : warmEni > 0;
+}
 
 function isOfSelection(eni: SpecEni, { selection }: NodeNetworkSpec): boolean {
   if (selection.kind === 'None' || eni.primary || eni.cordoned) return false;

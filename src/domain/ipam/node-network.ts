@@ -30,7 +30,9 @@ export interface Intent {
   /** The request is repeated exactly on a retry, so it is recorded with the intent. */
   readonly subnetId: SubnetId;
   readonly securityGroupIds: readonly SecurityGroupId[];
+  /** Single addresses for pods, or blocks: EC2 takes one of the two. */
   readonly addressCount: number;
+  readonly prefixCount: number;
   /** ENIConfig name, or `''` for the node's own subnet. */
   readonly eniConfig: string;
   /** Milliseconds since the epoch. */
@@ -107,6 +109,8 @@ export type StatusOwner = 'controller' | 'agent';
 export const CONDITION_OWNERS = {
   EniConfigSelected: 'controller',
   AddressesAvailable: 'controller',
+  /** There only where mode Prefix is set. */
+  PrefixesAvailable: 'controller',
   AgentReady: 'agent',
 } as const satisfies Record<string, StatusOwner>;
 

@@ -39,10 +39,12 @@ export interface EniView {
   readonly subnetId: SubnetId;
   readonly securityGroupIds: readonly SecurityGroupId[];
   readonly primaryAddress: Ip;
+  /** Single secondary addresses; each takes a slot. */
   readonly addresses: readonly Ip[];
-  /** Of `addresses`, those that may be gone since: they take their slot, but are not published. */
-  readonly doubtful?: ReadonlySet<Ip>;
+  /** Blocks of IPv4; each takes a slot. */
   readonly prefixes: readonly Cidr[];
+  /** Of these, the ones that may be gone since: they take their slot, but are not published. */
+  readonly doubtful?: ReadonlySet<Ip | Cidr>;
   /** ENIConfig for which it was made, `''` for the node's own subnet. */
   readonly eniConfig: string;
   readonly intentId?: IntentId;
@@ -82,6 +84,14 @@ export interface Obstacle {
   readonly until: number;
 }
 
+/** EC2 said that no block of a subnet is free, and has given none there since. */
+export interface BlockRefusal {
+  /** EC2's words. */
+  readonly message: string;
+  /** No block of the subnet is asked for before; from then on, one at a time. */
+  readonly until: number;
+}
+
 /** The pods of a node that get addresses of an ENIConfig which they chose. */
 export interface PodPool {
   readonly selection: Extract<Selection, { kind: 'EniConfig' }>;
@@ -112,6 +122,8 @@ export interface NodeView {
   readonly maxPods: number;
   readonly settings: PlanSettings;
   readonly obstacles: readonly Obstacle[];
+  /** Subnets without a free block; absent: none. */
+  readonly blockRefusals?: ReadonlyMap<SubnetId, BlockRefusal>;
   /** When the present excess began; absent while there is none. */
   readonly excessSince?: number;
   /** Intents whose first try failed definitely: nothing was made, and nothing will be. */

@@ -1,63 +1,70 @@
 // How the pool grows: take back what is being withdrawn, fill attached ENIs, attach, create.
 
-import type { Ip } from '../address/ip.ts';
-import type { EniId, SubnetId } from '../ids.ts';
+import type { SubnetFacts } from '../eniconfig/eni-config.ts';
+import type { Selection } from '../eniconfig/selection.ts';
+import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
 import type { Action } from './action.ts';
+import { type Blocked, fromObstacle, instanceFull, subnetFull } from './blocked.ts';
+import { attachedCount, eniLimit, freeDeviceIndex, freeSlotCount } from './eni-room.ts';
 import { matchesSelection } from './eni-role.ts';
+import { blockRefusal } from './filling.ts';
 import type { Intent } from './node-network.ts';
 import { activeObstacle, type NodeView } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
-import { demandShortfall, neededAddressCount } from './warm-targets.ts';
-
-/** Why the pool cannot grow just now; the texts go to a condition and an Event. */
-export interface Blocked {
-  readonly reason: 'SubnetFull' | 'InstanceFull' | 'Unauthorized' | 'Ec2Refused';
-  readonly message: string;
-  readonly fix: string;
-}
+import { takeBack, type TakenBack } from './take-back.ts';
+import { demandShortfall, neededSlotCount } from './warm-targets.ts';
 
 export interface Growth {
+  /** Slots to fill, before anything is taken back. */
   readonly neededCount: number;
   readonly actions: readonly Action[];
-  /** Withdrawals to take back: asked for, but not answered yet. */
-  readonly cancelWithdrawal: ReadonlyMap<EniId, readonly Ip[]>;
+  /** Withdrawals to take back. */
+  readonly takenBack: TakenBack['addresses'];
   /** Open intents of the next spec. */
   readonly intents: readonly Intent[];
   readonly blocked?: Blocked;
+  /** Slots to empty of the kind that drains, since nothing else can make room; 0: none. */
+  readonly roomCount: number;
+  /** A block of the selected subnet is about to be asked for. */
+  readonly asksForBlock: boolean;
 }
 
 /** Plans growth. Demand is met first; warm targets fill up behind it. */
 export function planGrowth(view: NodeView, pool: Pool): Growth {
   const neededCount =
-    view.selection.kind === 'None' ? 0 : neededAddressCount(view.settings.targets, pool.counts);
+    view.selection.kind === 'None' ? 0 : neededSlotCount(view.settings.targets, pool.counts);
   const open = openIntents(view);
   const retries = open.flatMap((intent) => retryIntent(view, intent));
-  const cancelled = cancelWithdrawals(pool, neededCount);
-  const afterCancel = neededCount - cancelled.count;
-  const unattached = planUnattached(view, pool, afterCancel);
-  const state = { neededCount: unattached.stillNeeded - expectedFrom(view, open), intents: open };
+  const taken = takeBack(view, pool);
+  const unattached = planUnattached(view, pool, taken.neededCount);
+  const state = { neededCount: unattached.stillNeeded - expectedFrom(view, pool, open), intents: open };
   const more =
     view.selection.kind === 'None' || state.neededCount <= 0 ? none(open) : growBy(view, pool, state);
   const blocked = (neededCount > 0 ? refusedGrowth(view) : undefined) ?? more.blocked;
   return {
     neededCount,
-    cancelWithdrawal: cancelled.byEni,
+    takenBack: taken.addresses,
     actions: [...unattached.actions, ...retries, ...more.actions],
     intents: more.intents,
     ...(blocked === undefined ? {} : { blocked }),
+    roomCount: more.roomCount ?? 0,
+    asksForBlock:
+      pool.filling.unit > 1 &&
+      (more.actions.length > 0 || more.intents.length > 0 || (more.roomCount ?? 0) > 0),
   };
 }
 
 /** Also while it is tried again: it is not over before EC2 has done what it refused. */
 function refusedGrowth(view: NodeView): Blocked | undefined {
   const obstacle = view.obstacles.find((one) => one.of === 'Growth');
-  return obstacle && { reason: obstacle.code, message: obstacle.message, fix: obstacle.fix };
+  return obstacle && fromObstacle(obstacle);
 }
 
 interface More {
   readonly actions: readonly Action[];
   readonly intents: readonly Intent[];
   readonly blocked?: Blocked;
+  readonly roomCount?: number;
 }
 const none = (intents: readonly Intent[]): More => ({ actions: [], intents });
 
@@ -82,32 +89,23 @@ function retryIntent(view: NodeView, intent: Intent): readonly Action[] {
     {
       do: 'CreateEni',
       intent,
-      because: `${intent.addressCount} more addresses are needed in ${intent.subnetId}`,
+      because: `${countText(intent)} needed in ${intent.subnetId}`,
     },
   ];
 }
 
-/** Addresses that an open intent will bring, if it is for the present selection. */
-function expectedFrom(view: NodeView, open: readonly Intent[]): number {
-  return open
+/** Slots that open intents for the present selection will bring filled with what is to stay. */
+function expectedFrom(view: NodeView, { filling }: Pool, open: readonly Intent[]): number {
+  const addressCount = open
     .filter((intent) => matchesSelection(intent, view.selection))
-    .reduce((total, intent) => total + intent.addressCount, 0);
-}
-
-function cancelWithdrawals(
-  pool: Pool,
-  neededCount: number,
-): { count: number; byEni: Map<EniId, readonly Ip[]> } {
-  const byEni = new Map<EniId, readonly Ip[]>();
-  let count = 0;
-  for (const one of pool.enis) {
-    if (count >= neededCount) break;
-    if (one.role === 'cordoned' || one.role === 'frozen') continue;
-    const back = one.withdrawing.slice(0, neededCount - count);
-    if (back.length > 0) byEni.set(one.eni.eniId, back);
-    count += back.length;
-  }
-  return { count, byEni };
+    .reduce(
+      (total, intent) =>
+        total +
+        (filling.singlesStay ? intent.addressCount : 0) +
+        (filling.prefixesStay ? intent.prefixCount * ADDRESSES_PER_PREFIX : 0),
+      0,
+    );
+  return Math.floor(addressCount / filling.unit);
 }
 
 /** ENIs that are ours and not attached: attached when needed and there is room, deleted otherwise. */
@@ -123,11 +121,12 @@ function planUnattached(
     const deviceIndex = freeDeviceIndex(view);
     const hasRoom = attachedCount(view) < eniLimit(view);
     if (role === 'current' && stillNeeded > 0 && hasRoom && actions.length === 0) {
-      const because = `${stillNeeded} more addresses are needed and ${eni.eniId} has ${published.length}`;
+      const because = `${shortText(pool, stillNeeded)} needed and ${eni.eniId} has ${published.length} addresses`;
       if (activeObstacle(view, 'Growth') === undefined)
         actions.push({ do: 'AttachEni', eniId: eni.eniId, deviceIndex, networkCardIndex: 0, because });
       // Once attached it is filled: another one is not needed for what it has room for.
-      stillNeeded -= Math.max(published.length, pool.counts.slotsPerEni);
+      const broughtCount = Math.floor(published.length / pool.filling.unit);
+      stillNeeded -= Math.max(broughtCount, pool.counts.slotsPerEni);
     } else {
       actions.push({
         do: 'DeleteEni',
@@ -139,58 +138,106 @@ function planUnattached(
   return { actions, stillNeeded };
 }
 
-function growBy(
-  view: NodeView,
-  pool: Pool,
-  state: { neededCount: number; intents: readonly Intent[] },
-): More {
+interface GrowthState {
+  /** Slots. */
+  readonly neededCount: number;
+  readonly intents: readonly Intent[];
+}
+
+function growBy(view: NodeView, pool: Pool, state: GrowthState): More {
   const { selection } = view;
   if (selection.kind === 'None') return none(state.intents);
   const subnet = view.subnets.get(selection.subnetId);
   if (subnet === undefined) return none(state.intents);
   if (activeObstacle(view, 'Growth') !== undefined) return none(state.intents);
   const fill = fullestWithRoom(view, pool);
-  if (fill !== undefined) {
-    const count = Math.min(state.neededCount, freeSlotCount(view, fill), subnet.freeAddressCount);
-    if (count < 1) return { ...none(state.intents), blocked: subnetFull(view, selection.subnetId) };
-    const because =
-      demandShortfall(pool.counts) > 0
-        ? `${pool.waiting.length} pods wait for an address`
-        : `the warm target is ${state.neededCount} addresses above what the node holds`;
-    const action: Action = {
-      do: 'AssignAddresses',
-      eniId: fill.eni.eniId,
-      subnetId: subnet.subnetId,
-      count,
-      because,
-    };
-    return { ...none(state.intents), actions: [action] };
-  }
+  if (fill !== undefined) return fillSlots(view, pool, { ...state, fill, subnet });
   // One create at a time; the ENI on its way may already be enough.
   const isUnderWay = state.intents.some((intent) => matchesSelection(intent, selection));
   if (isUnderWay || isWaitingForHold(view, pool)) return none(state.intents);
   const reserved = view.reservedEniCount ?? 0;
   if (attachedCount(view) + pool.unattached.length + reserved >= eniLimit(view)) {
-    return { ...none(state.intents), blocked: instanceFull(view, pool) };
+    const roomCount = atOnce(view, pool, state.neededCount);
+    return { ...none(state.intents), blocked: instanceFull(view, pool), roomCount };
   }
-  // No more than is needed, also under WARM_ENI_TARGET: its free addresses are the target, not its ENIs, and a whole
-  // spare ENI per node is what empties subnets. The new ENI's own primary address comes out of the same subnet.
-  const addressCount = Math.min(state.neededCount, pool.counts.slotsPerEni, subnet.freeAddressCount - 1);
-  if (addressCount < 1) return { ...none(state.intents), blocked: subnetFull(view, selection.subnetId) };
-  const intent: Intent = {
+  const intent = intentFor(view, pool, { ...state, selection, subnet });
+  return intent === undefined
+    ? { ...none(state.intents), blocked: subnetFull(view, selection.subnetId), roomCount: state.neededCount }
+    : { actions: [], intents: [intent] };
+}
+
+/** Where EC2 has refused a block lately, one is asked for to see whether it has one now. */
+const atOnce = (view: NodeView, { filling }: Pool, slotCount: number): number =>
+  filling.unit > 1 && blockRefusal(view) !== undefined ? Math.min(1, slotCount) : slotCount;
+
+function fillSlots(
+  view: NodeView,
+  pool: Pool,
+  {
+    neededCount,
+    intents,
+    fill,
+    subnet,
+  }: GrowthState & { readonly fill: PoolEni; readonly subnet: SubnetFacts },
+): More {
+  const { unit } = pool.filling;
+  const count = Math.min(
+    atOnce(view, pool, neededCount),
+    freeSlotCount(view, fill),
+    Math.floor(subnet.freeAddressCount / unit),
+  );
+  // What drains of a full subnet is what the pool can grow by.
+  if (count < 1)
+    return { ...none(intents), blocked: subnetFull(view, subnet.subnetId), roomCount: neededCount };
+  const because =
+    demandShortfall(pool.counts) > 0
+      ? `${pool.waiting.length} pods wait for an address`
+      : `the warm target is ${neededCount * unit} addresses above what the node holds`;
+  const on = { eniId: fill.eni.eniId, subnetId: subnet.subnetId, count, because };
+  const action: Action =
+    unit > 1 ? { do: 'AssignPrefixes', family: 4, ...on } : { do: 'AssignAddresses', ...on };
+  return { actions: [action], intents };
+}
+
+/**
+ * No more than is needed, also under WARM_ENI_TARGET: its free addresses are the target, not its ENIs, and a whole spare
+ * ENI per node is what empties subnets. The new ENI's own primary address comes out of the same subnet.
+ */
+function intentFor(
+  view: NodeView,
+  pool: Pool,
+  of: GrowthState & {
+    readonly selection: Exclude<Selection, { kind: 'None' }>;
+    readonly subnet: SubnetFacts;
+  },
+): Intent | undefined {
+  const { selection, subnet } = of;
+  const { unit } = pool.filling;
+  const count = Math.min(
+    atOnce(view, pool, of.neededCount),
+    pool.counts.slotsPerEni,
+    Math.floor((subnet.freeAddressCount - 1) / unit),
+  );
+  if (count < 1) return undefined;
+  return {
     id: view.freshIntentId,
     kind: 'CreateEni',
     subnetId: selection.subnetId,
     securityGroupIds: selection.securityGroupIds,
-    addressCount,
+    addressCount: unit > 1 ? 0 : count,
+    prefixCount: unit > 1 ? count : 0,
     eniConfig: selection.kind === 'EniConfig' ? selection.name : '',
     notedAt: view.now,
   };
-  return { actions: [], intents: [intent] };
 }
 
-const freeSlotCount = (view: NodeView, { eni }: PoolEni): number =>
-  view.limits.ipv4PerEniMax - 1 - eni.addresses.length - eni.prefixes.length;
+const shortText = ({ filling }: Pool, slotCount: number): string =>
+  filling.unit > 1 ? `${slotCount} more blocks are` : `${slotCount} more addresses are`;
+
+const countText = ({ addressCount, prefixCount }: Intent): string =>
+  prefixCount > 0
+    ? `${prefixCount} more blocks of ${ADDRESSES_PER_PREFIX} addresses are`
+    : `${addressCount} more addresses are`;
 
 /** The fullest ENI that still has room: packing pods together lets the others become empty. */
 function fullestWithRoom(view: NodeView, pool: Pool): PoolEni | undefined {
@@ -205,48 +252,3 @@ const isHeld = (view: NodeView, { eni }: PoolEni): boolean => (eni.heldUntil ?? 
 /** An assign with an unknown outcome may yet turn out to have filled the need. */
 const isWaitingForHold = (view: NodeView, pool: Pool): boolean =>
   pool.enis.some((one) => one.role === 'current' && isHeld(view, one));
-
-/** ENIs on the instance, the primary, foreign and leaving ones included. */
-export const attachedCount = (view: NodeView): number =>
-  view.enis.filter((eni) => eni.attachment !== undefined).length;
-
-/** How many ENIs the instance may have: by its type, and by MAX_ENI. */
-export const eniLimit = (view: NodeView): number =>
-  Math.min(view.limits.eniMax, view.settings.targets.maxEni ?? view.limits.eniMax);
-
-/** The lowest free device index on network card 0; 0 is the primary's. */
-function freeDeviceIndex(view: NodeView): number {
-  const taken = new Set(
-    view.enis.flatMap(({ attachment }) =>
-      attachment !== undefined && attachment.networkCardIndex === 0 ? [attachment.deviceIndex] : [],
-    ),
-  );
-  let index = 1;
-  while (taken.has(index)) index += 1;
-  return index;
-}
-
-function subnetFull(view: NodeView, subnetId: SubnetId): Blocked {
-  const subnet = view.subnets.get(subnetId);
-  const name = view.selection.kind === 'EniConfig' ? ` of ENIConfig "${view.selection.name}"` : '';
-  return {
-    reason: 'SubnetFull',
-    message: `subnet ${subnetId}${name} (${subnet?.cidr ?? 'unknown CIDR'}, ${subnet?.zone ?? 'unknown zone'}) is full: ${subnet?.freeAddressCount ?? 0} addresses free`,
-    fix: 'free addresses in it, or give the node an ENIConfig with another subnet of its zone; waiting pods get their address by themselves',
-  };
-}
-
-function foreignText(view: NodeView): string {
-  const count = view.enis.filter(
-    (eni) => !eni.owned && eni.otherPool !== true && !eni.primary && eni.attachment !== undefined,
-  ).length;
-  return count === 0 ? '' : ` (${count} of them not Eniwhere's)`;
-}
-
-function instanceFull(view: NodeView, pool: Pool): Blocked {
-  return {
-    reason: 'InstanceFull',
-    message: `instance ${view.instance.instanceId} (${view.limits.instanceType}) is full: ${attachedCount(view)} of ${eniLimit(view)} ENIs attached${foreignText(view)}, ${pool.counts.total} pod addresses`,
-    fix: `let at most ${view.maxPods} pods run on it (kubelet --max-pods), or use a larger instance type`,
-  };
-}

@@ -1,9 +1,11 @@
-// Which addresses and ENIs are given back, and by which step.
+// Which addresses, prefixes and ENIs are given back, and by which step.
 
 import type { Ip } from '../address/ip.ts';
 import type { EniId } from '../ids.ts';
 import type { Action } from './action.ts';
+import { drain } from './drain.ts';
 import type { EniView, NodeView } from './node-view.ts';
+import type { Growth } from './plan-growth.ts';
 import type { Pool, PoolEni } from './pool.ts';
 import { excessAddressCount, hasIpTargets } from './warm-targets.ts';
 
@@ -15,29 +17,32 @@ export interface Release {
   readonly excessCount: number;
 }
 
-/** Plans withdrawal, unassigning, detaching and deleting. `neededCount` is what the pool is short of. */
-export function planRelease(view: NodeView, pool: Pool, neededCount: number): Release {
-  const withdraw = new Map<EniId, readonly Ip[]>();
+/** Plans withdrawal, unassigning, detaching and deleting, beside the growth that is planned. */
+export function planRelease(view: NodeView, pool: Pool, growth: Growth): Release {
+  const withdraw = new Map<EniId, readonly Ip[]>(drain(pool, growth));
+  const add = (eniId: EniId, addresses: readonly Ip[]): void => {
+    withdraw.set(eniId, [...(withdraw.get(eniId) ?? []), ...addresses]);
+  };
   for (const one of pool.enis) {
-    if (one.role === 'cordoned') withdraw.set(one.eni.eniId, [...one.free, ...one.cooling]);
+    if (one.role === 'cordoned') add(one.eni.eniId, [...one.free, ...one.cooling]);
   }
   const excessCount = excessAddressCount(view.settings.targets, pool.counts);
   const heldLongEnough =
     view.excessSince !== undefined && view.now - view.excessSince >= view.settings.excessHoldMs;
   if (excessCount > 0 && heldLongEnough) {
-    for (const [eniId, addresses] of chooseExcess(view, pool, excessCount)) withdraw.set(eniId, addresses);
+    for (const [eniId, addresses] of chooseExcess(view, pool, excessCount)) add(eniId, addresses);
   }
-  const actions = pool.enis.flatMap((one) => releaseStep(view, one, neededCount));
+  const actions = pool.enis.flatMap((one) => releaseStep(view, one, growth.neededCount));
   return { withdraw, actions, excessCount };
 }
 
 /**
- * Takes the excess from the ENIs with the fewest pods, so that whole ENIs become empty and can be given back.
- * WARM_ENI_TARGET gives back whole ENIs only.
+ * Takes the excess from the ENIs with the fewest pods, so that whole ENIs become empty and can be given back: single
+ * addresses, and prefixes of which none is in use. WARM_ENI_TARGET gives back whole ENIs only.
  */
 function chooseExcess(view: NodeView, pool: Pool, excessCount: number): Map<EniId, readonly Ip[]> {
   const chosen = new Map<EniId, readonly Ip[]>();
-  const wholeOnly = !hasIpTargets(view.settings.targets);
+  const wholeOnly = !hasIpTargets(view.settings.targets) && pool.counts.blockSize === 1;
   const candidates = pool.enis
     .filter(({ role }) => role === 'current' || role === 'kept')
     .sort((a, b) => a.used.length + a.cooling.length - (b.used.length + b.cooling.length) || lastFirst(a, b));
@@ -45,10 +50,23 @@ function chooseExcess(view: NodeView, pool: Pool, excessCount: number): Map<EniI
   for (const one of candidates) {
     const isIdle = one.used.length === 0 && one.cooling.length === 0 && one.free.length <= left;
     if (left === 0 || (wholeOnly && !isIdle)) continue;
-    const addresses = one.free.slice(Math.max(0, one.free.length - left));
+    const addresses = excessOf(one, left);
     if (addresses.length > 0) chosen.set(one.eni.eniId, addresses);
     left -= addresses.length;
   }
+  return chosen;
+}
+
+/** At most `count` addresses of one ENI, the last ones first. */
+function excessOf({ free, prefixes, draining }: PoolEni, count: number): readonly Ip[] {
+  const ofPrefixes = new Set<Ip>(prefixes.flatMap(({ addresses }) => addresses));
+  const singles = free.filter((ip) => !ofPrefixes.has(ip) && !draining.has(ip));
+  const chosen = singles.slice(Math.max(0, singles.length - count));
+  const idle = prefixes.filter(
+    ({ isIdle, addresses }) => isIdle && !addresses.some((ip) => draining.has(ip)),
+  );
+  for (const { addresses } of idle.reverse())
+    if (chosen.length + addresses.length <= count) chosen.push(...addresses);
   return chosen;
 }
 
@@ -62,7 +80,9 @@ function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonl
   if (role === 'frozen' || attachment === undefined) return [];
   // Only what the published spec names can have been answered; an ENI not in it yet is left alone for this round.
   const isPublished = view.published?.spec.enis.some((spec) => spec.eniId === eni.eniId) ?? false;
-  const isEmpty = isPublished && one.withdrawn.length === eni.addresses.length;
+  const heldCount = one.prefixes.reduce((sum, { addresses }) => sum + addresses.length, eni.addresses.length);
+  const isEmpty =
+    isPublished && one.withdrawn.length === heldCount && one.prefixes.length === eni.prefixes.length;
   const isUnwanted = role === 'cordoned' || neededCount === 0;
   if (isEmpty && isUnwanted && attachment.state === 'attached') {
     const why = role === 'cordoned' ? whyCordoned(eni) : 'the pool has more than its target';
@@ -75,17 +95,37 @@ function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonl
       },
     ];
   }
-  if (one.withdrawn.length > 0 && !(isEmpty && isUnwanted)) {
-    return [
-      {
-        do: 'UnassignAddresses',
-        eniId: eni.eniId,
-        addresses: one.withdrawn,
-        because: `the agent has let go of ${one.withdrawn.join(', ')}`,
-      },
-    ];
-  }
-  return [];
+  return isEmpty && isUnwanted ? [] : unassign(one);
+}
+
+/** Single addresses one by one, a prefix once the agent has let go of all of it. */
+function unassign({ eni, withdrawn, prefixes }: PoolEni): readonly Action[] {
+  const { eniId } = eni;
+  const ofPrefixes = new Set<Ip>(prefixes.flatMap(({ addresses }) => addresses));
+  const addresses = withdrawn.filter((ip) => !ofPrefixes.has(ip));
+  const whole = prefixes.filter(({ isWithdrawn }) => isWithdrawn).map(({ prefix }) => prefix);
+  return [
+    ...(addresses.length === 0
+      ? []
+      : [
+          {
+            do: 'UnassignAddresses' as const,
+            eniId,
+            addresses,
+            because: `the agent has let go of ${addresses.join(', ')}`,
+          },
+        ]),
+    ...(whole.length === 0
+      ? []
+      : [
+          {
+            do: 'UnassignPrefixes' as const,
+            eniId,
+            prefixes: whole,
+            because: `the agent has let go of every address of ${whole.join(', ')}`,
+          },
+        ]),
+  ];
 }
 
 const whyCordoned = ({ givenUp, eniConfig }: EniView): string =>

@@ -1,18 +1,22 @@
 // What to do next for one node: the spec to publish, the EC2 calls to make, and what to say about it.
 
+import { compareCidrs } from '../address/cidr.ts';
 import { sortedIps } from '../address/ip-number.ts';
-import type { Ip } from '../address/ip.ts';
+import type { Cidr, Ip } from '../address/ip.ts';
 import type { PodDecision } from '../eniconfig/pod-choice.ts';
 import { intentId, type PodKey, type SubnetId } from '../ids.ts';
 import type { Action } from './action.ts';
 import { eniToGiveUp, isRoomComing } from './give-up.ts';
 import { hasGroupsOf, isFrozenCordoned } from './eni-role.ts';
+import { modeInForce } from './mode.ts';
 import type { Intent, NodeNetworkSpec, SpecEni } from './node-network.ts';
 import { activeObstacle, type EniView, type NodeView, type OwnCondition } from './node-view.ts';
-import { type Blocked, type Growth, openIntents, planGrowth } from './plan-growth.ts';
+import type { Blocked } from './blocked.ts';
+import { type Growth, openIntents, planGrowth } from './plan-growth.ts';
 import { planRelease, type Release } from './plan-release.ts';
 import { type Pool, poolOf } from './pool.ts';
 import { type PoolPart, poolParts } from './pool-parts.ts';
+import { prefixesCondition } from './prefixes-condition.ts';
 import { demandShortfall } from './warm-targets.ts';
 
 export interface Plan {
@@ -27,6 +31,8 @@ export interface Plan {
   readonly waiting: { readonly pods: readonly PodKey[]; readonly blocked?: OwnCondition };
   /** The same pool by pool, as far as nothing is under way, and the pods whose own choice is refused. */
   readonly stuck: readonly { readonly pods: readonly PodKey[]; readonly blocked: OwnCondition }[];
+  /** Subnets of which a block is about to be asked for. */
+  readonly asksForBlocksOf: readonly SubnetId[];
   /** Subnets that are full while somebody waits for an address of theirs. */
   readonly fullSubnets: readonly SubnetId[];
   readonly excessCount: number;
@@ -41,7 +47,8 @@ export function plan(view: NodeView): Plan | undefined {
   const primary = view.enis.find((eni) => eni.primary);
   if (primary === undefined || !view.subnets.has(primary.subnetId)) return undefined;
   const parts = planParts(view);
-  const conditions = [selectedCondition(view), nodeAddressesCondition(parts)];
+  const standing = [selectedCondition(view), nodeAddressesCondition(parts)];
+  const prefixes = prefixesCondition(parts);
   const excessCount = parts.reduce((sum, { release }) => sum + release.excessCount, 0);
   const nextCheckAt = nextCheck(view, excessCount);
   return {
@@ -54,8 +61,11 @@ export function plan(view: NodeView): Plan | undefined {
         : []),
     ],
     spec: specOf(view, parts),
-    conditions,
-    ...waitingOf(view, parts, conditions),
+    conditions: prefixes === undefined ? standing : [...standing, prefixes],
+    ...waitingOf(view, parts, standing),
+    asksForBlocksOf: parts.flatMap(({ view: { selection }, growth }) =>
+      growth.asksForBlock && selection.kind !== 'None' ? [selection.subnetId] : [],
+    ),
     fullSubnets: parts.flatMap(({ view: { selection }, pool, condition }) =>
       condition.reason === 'SubnetFull' && selection.kind !== 'None' && demandShortfall(pool.counts) > 0
         ? [selection.subnetId]
@@ -100,7 +110,7 @@ function planEach(view: NodeView): readonly PlannedPart[] {
     const ofPart = { ...part.view, reservedEniCount, freshIntentId };
     const growth = planGrowth(ofPart, part.pool);
     coming.set(part, part.pool.unattached.length + growth.intents.length);
-    const release = planRelease(ofPart, part.pool, growth.neededCount);
+    const release = planRelease(ofPart, part.pool, growth);
     const condition = addressesCondition(part, growth);
     return { ...part, growth, release, condition };
   });
@@ -183,7 +193,7 @@ function specOf(view: NodeView, parts: readonly PlannedPart[]): NodeNetworkSpec 
   return {
     instance: view.instance,
     selection: view.selection,
-    mode: view.settings.mode,
+    mode: modeInForce(view.settings.mode, view.limits),
     addressFamilies: view.settings.addressFamilies,
     intents: parts.flatMap(({ growth }) => growth.intents),
     enis: [...primary, ...secondary],
@@ -195,11 +205,16 @@ function specOf(view: NodeView, parts: readonly PlannedPart[]): NodeNetworkSpec 
 
 function specEnisOf(view: NodeView, { pool, growth, release, chosen }: PlannedPart): readonly SpecEni[] {
   return pool.enis.flatMap((one) => {
-    const cancelled = new Set<Ip>(growth.cancelWithdrawal.get(one.eni.eniId) ?? []);
-    const asked = [...one.withdrawing.filter((ip) => !cancelled.has(ip)), ...one.withdrawn];
-    const withdrawing = new Set<Ip>([...asked, ...(release.withdraw.get(one.eni.eniId) ?? [])]);
+    const takenBack = new Set<Ip>(growth.takenBack.get(one.eni.eniId) ?? []);
+    const isStillAsked = (ip: Ip): boolean => !takenBack.has(ip);
+    const withdrawn = new Set<Ip>(one.withdrawn);
+    const withdrawing = new Set<Ip>([
+      ...[...one.withdrawing, ...one.withdrawn].filter(isStillAsked),
+      ...(release.withdraw.get(one.eni.eniId) ?? []),
+    ]);
     const granted = specEni(view, one.eni, {
-      addresses: sortedIps(one.published),
+      addresses: sortedIps(one.published.filter((ip) => isStillAsked(ip) || !withdrawn.has(ip))),
+      prefixes: one.prefixes.map(({ prefix }) => prefix).sort(compareCidrs),
       withdrawing: sortedIps(withdrawing),
       cordoned: one.role === 'frozen' ? isFrozenCordoned(view, one.eni) : one.role === 'cordoned',
     });
@@ -209,10 +224,11 @@ function specEnisOf(view: NodeView, { pool, growth, release, chosen }: PlannedPa
 
 interface Grant {
   readonly addresses: readonly Ip[];
+  readonly prefixes: readonly Cidr[];
   readonly withdrawing: readonly Ip[];
   readonly cordoned: boolean;
 }
-const emptyGrant: Grant = { addresses: [], withdrawing: [], cordoned: false };
+const emptyGrant: Grant = { addresses: [], prefixes: [], withdrawing: [], cordoned: false };
 
 function specEni(view: NodeView, eni: EniView, grant: Grant): readonly SpecEni[] {
   const known = view.published?.spec.enis.find((one) => one.eniId === eni.eniId)?.subnetCidr;
@@ -232,7 +248,7 @@ function specEni(view: NodeView, eni: EniView, grant: Grant): readonly SpecEni[]
       securityGroupIds: eni.securityGroupIds,
       primaryAddress: eni.primaryAddress,
       addresses: grant.addresses,
-      prefixes: [],
+      prefixes: grant.prefixes,
       withdrawing: grant.withdrawing,
       cordoned: grant.cordoned,
     },
@@ -265,7 +281,7 @@ function addressesCondition(
 ): OwnCondition {
   const type = 'AddressesAvailable' as const;
   const { selection } = view;
-  if (selection.kind === 'None' && pool.waiting.length > pool.counts.available) {
+  if (selection.kind === 'None' && demandShortfall(pool.counts) > 0) {
     const message = `no ENIConfig applies to the node: ${selection.message}; ${selection.fix}`;
     return { type, status: 'False', reason: selection.problem, message };
   }
@@ -304,6 +320,7 @@ function nextCheck(view: NodeView, excessCount: number): number | undefined {
   const times = [
     ...intentTimes,
     ...view.obstacles.map((one) => one.until),
+    ...[...(view.blockRefusals?.values() ?? [])].map((one) => one.until),
     ...view.enis.flatMap((eni) => (eni.heldUntil === undefined ? [] : [eni.heldUntil])),
     ...(excessCount > 0 ? [(view.excessSince ?? view.now) + settings.excessHoldMs] : []),
   ].filter((time) => time > view.now);

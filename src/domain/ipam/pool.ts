@@ -1,13 +1,31 @@
 // The node's addresses as the planner counts them.
 
-import type { Ip } from '../address/ip.ts';
+import type { Cidr, Ip } from '../address/ip.ts';
+import { prefixAddresses } from '../address/prefix.ts';
 import type { EniId, PodKey } from '../ids.ts';
+import { ADDRESSES_PER_PREFIX, slotsPerEni } from '../instance/slots.ts';
 import { type EniRole, eniRole } from './eni-role.ts';
+import { type Filling, fillingOf } from './filling.ts';
+import { modeInForce } from './mode.ts';
 import { emptyStatus } from './node-network.ts';
 import type { EniView, NodeView } from './node-view.ts';
 import type { PoolCounts } from './warm-targets.ts';
 
-/** One owned ENI with its addresses sorted by what may be done with them. */
+/** A prefix of an ENI. What is asked back, is asked back whole. */
+export interface PoolPrefix {
+  readonly prefix: Cidr;
+  readonly addresses: readonly Ip[];
+  /** Every address could be given to a pod now. */
+  readonly isIdle: boolean;
+  /** A pod has an address of it. */
+  readonly isUsed: boolean;
+  /** The controller asked for addresses of it back. */
+  readonly isAsked: boolean;
+  /** The agent has let go of every address: this, and nothing else, may be unassigned (IP-6). */
+  readonly isWithdrawn: boolean;
+}
+
+/** One owned ENI with its addresses, those of its prefixes among them, sorted by what may be done with them. */
 export interface PoolEni {
   readonly eni: EniView;
   readonly role: EniRole;
@@ -21,6 +39,11 @@ export interface PoolEni {
   readonly withdrawing: readonly Ip[];
   /** The agent has let go of it: this, and nothing else, may be unassigned (IP-6). */
   readonly withdrawn: readonly Ip[];
+  /** EC2 has it on the ENI, and the agent has not forgotten yet that it let go of it. */
+  readonly returning: readonly Ip[];
+  readonly prefixes: readonly PoolPrefix[];
+  /** Of all of these, those of the kind that drains: single addresses where prefixes are held, or the reverse. */
+  readonly draining: ReadonlySet<Ip>;
 }
 
 export interface Pool {
@@ -30,6 +53,7 @@ export interface Pool {
   readonly unattached: readonly PoolEni[];
   /** Pods bound to the node without an address. */
   readonly waiting: readonly PodKey[];
+  readonly filling: Filling;
   readonly counts: PoolCounts;
 }
 
@@ -49,27 +73,44 @@ export function poolOf(view: NodeView): Pool {
       (view.published?.spec.enis ?? []).map((one) => [one.eniId, new Set(one.withdrawing)]),
     ),
   };
+  const filling = fillingOf(view);
   const owned = view.enis.filter((eni) => eni.owned && !eni.primary);
-  const sorted = owned.map((eni) => sortAddresses(view, eni, marks));
+  const sorted = owned.map((eni) => sortAddresses(view, eni, { marks, filling }));
   const enis = sorted
     .filter(({ eni }) => eni.attachment !== undefined && eni.attachment.state !== 'detaching')
     .sort(byDeviceIndex);
   const served = new Set<PodKey>(status.used.map((one) => one.pod));
   const waiting = view.pods.filter((pod) => !served.has(pod));
-  const usable = enis.filter(({ role }) => role === 'current' || role === 'kept');
-  const sum = (count: (one: PoolEni) => number): number =>
-    usable.reduce((total, one) => total + count(one), 0);
   return {
     enis,
     unattached: sorted.filter(({ eni }) => eni.attachment === undefined).sort(byId),
     waiting,
-    counts: {
-      total: sum((one) => one.published.length - one.withdrawn.length),
-      available: sum((one) => one.free.length),
-      demand: waiting.length,
-      slotsPerEni: view.limits.ipv4PerEniMax - 1,
-      maxPods: view.maxPods,
-    },
+    filling,
+    counts: countsOf(view, { enis, filling, demand: waiting.length }),
+  };
+}
+
+function countsOf(
+  view: NodeView,
+  of: { readonly enis: readonly PoolEni[]; readonly filling: Filling; readonly demand: number },
+): PoolCounts {
+  const usable = of.enis.filter(({ role }) => role === 'current' || role === 'kept');
+  const sum = (count: (one: PoolEni) => number): number =>
+    usable.reduce((total, one) => total + count(one), 0);
+  const staying = (one: PoolEni, ips: readonly Ip[]): number =>
+    one.draining.size === 0 ? ips.length : ips.filter((ip) => !one.draining.has(ip)).length;
+  const usedOfDraining = (one: PoolEni): number => one.used.length - staying(one, one.used);
+  return {
+    total: sum((one) => staying(one, one.published) - staying(one, one.withdrawn) + usedOfDraining(one)),
+    available: sum((one) => staying(one, one.free)),
+    draining: sum((one) => one.free.length - staying(one, one.free)),
+    returning: sum((one) => staying(one, one.returning)),
+    idlePrefixCount: sum(({ prefixes }) => prefixes.filter(({ isIdle }) => isIdle).length),
+    demand: of.demand,
+    slotsPerEni: slotsPerEni(view.limits),
+    blockSize: modeInForce(view.settings.mode, view.limits) === 'Prefix' ? ADDRESSES_PER_PREFIX : 1,
+    unit: of.filling.unit,
+    maxPods: view.maxPods,
   };
 }
 
@@ -80,26 +121,57 @@ interface AddressMarks {
   readonly withdrawing: ReadonlyMap<EniId, ReadonlySet<Ip>>;
 }
 
-function sortAddresses(view: NodeView, eni: EniView, marks: AddressMarks): PoolEni {
+function sortAddresses(
+  view: NodeView,
+  eni: EniView,
+  { marks, filling }: { readonly marks: AddressMarks; readonly filling: Filling },
+): PoolEni {
   const asked = marks.withdrawing.get(eni.eniId) ?? new Set<Ip>();
+  const blocks = eni.prefixes
+    .filter((prefix) => eni.doubtful?.has(prefix) !== true)
+    .map((prefix) => ({ prefix, addresses: prefixAddresses(prefix) }));
+  const singles = eni.addresses.filter((ip) => eni.doubtful?.has(ip) !== true);
+  const all = [...singles, ...blocks.flatMap(({ addresses }) => addresses)];
   // An address that EC2 gave us again while the agent still lists the old grant as withdrawn waits until the agent has
   // forgotten it: published earlier, the agent could not tell the new grant from the old (WD-3).
-  const published = eni.addresses.filter(
-    (ip) => eni.doubtful?.has(ip) !== true && (!marks.withdrawn.has(ip) || asked.has(ip)),
-  );
+  const isReturning = (ip: Ip): boolean => marks.withdrawn.has(ip) && !asked.has(ip);
+  const published = all.filter((ip) => !isReturning(ip));
   const withdrawn = published.filter((ip) => marks.withdrawn.has(ip));
   const withdrawing = published.filter((ip) => asked.has(ip) && !marks.withdrawn.has(ip));
   const used = published.filter((ip) => marks.used.has(ip));
   const cooling = published.filter((ip) => marks.cooling.has(ip) && !marks.used.has(ip));
   const taken = new Set<Ip>([...withdrawn, ...withdrawing, ...used, ...cooling]);
+  const free = published.filter((ip) => !taken.has(ip));
+  const role = eniRole(view, eni);
+  const isFree = blocks.length === 0 ? undefined : new Set<Ip>(free);
   return {
     eni,
-    role: eniRole(view, eni),
+    role,
     published,
     used,
     cooling,
-    free: published.filter((ip) => !taken.has(ip)),
+    free,
     withdrawing,
     withdrawn,
+    returning: all.filter(isReturning),
+    prefixes: blocks.map(({ prefix, addresses }) => ({
+      prefix,
+      addresses,
+      isIdle: addresses.every((ip) => isFree?.has(ip)),
+      isUsed: addresses.some((ip) => marks.used.has(ip)),
+      isAsked: addresses.some((ip) => asked.has(ip)),
+      isWithdrawn: addresses.every((ip) => asked.has(ip) && marks.withdrawn.has(ip)),
+    })),
+    // What an ENI of an earlier choice holds stays as it is: its slots are filled no more.
+    draining: new Set(role === 'current' ? drainingOf(filling, singles, blocks) : []),
   };
 }
+
+const drainingOf = (
+  filling: Filling,
+  singles: readonly Ip[],
+  blocks: readonly { readonly addresses: readonly Ip[] }[],
+): readonly Ip[] => [
+  ...(filling.singlesStay ? [] : singles),
+  ...(filling.prefixesStay ? [] : blocks.flatMap(({ addresses }) => addresses)),
+];

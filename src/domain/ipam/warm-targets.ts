@@ -1,13 +1,15 @@
 // How many addresses to hold ahead of demand: the AWS VPC CNI's warm targets, with the meaning that users know.
 
-/** `undefined` means not set. WARM_IP_TARGET or MINIMUM_IP_TARGET, once set, override WARM_ENI_TARGET. */
+/** `undefined` means not set. WARM_IP_TARGET or MINIMUM_IP_TARGET, once set, override the other two. */
 export interface WarmTargets {
   /** WARM_IP_TARGET, addresses. */
   readonly warmIp?: number;
   /** MINIMUM_IP_TARGET, addresses. */
   readonly minimumIp?: number;
-  /** WARM_ENI_TARGET, whole ENIs. */
+  /** WARM_ENI_TARGET, whole ENIs; in mode SecondaryIP. */
   readonly warmEni: number;
+  /** WARM_PREFIX_TARGET, whole prefixes; in mode Prefix. Not set it is 1, as AWS's manifests have it. */
+  readonly warmPrefix?: number;
   /** MAX_ENI: ENIs on the instance, the primary included; the instance type's limit still holds. */
   readonly maxEni?: number;
   /** The targets count addresses one by one also when both are 0: nothing beyond demand is held. */
@@ -16,13 +18,23 @@ export interface WarmTargets {
 
 /** The addresses of the ENIs that new pods may use. */
 export interface PoolCounts {
-  /** Assigned by EC2 and not withdrawn. */
+  /** Assigned by EC2 and not withdrawn; of the kind that drains, only those that pods hold. */
   readonly total: number;
-  /** Of `total`, those that a pod could get now: neither used, cooling nor being withdrawn. */
+  /** Of `total`, those that a pod could get now: neither used, cooling, being withdrawn nor of the kind that drains. */
   readonly available: number;
+  /** Free addresses of the kind that drains: a pod may still get them. */
+  readonly draining: number;
+  /** Will be available as soon as the agent has forgotten that it let go of them. */
+  readonly returning: number;
+  /** Prefixes of which every address is available. */
+  readonly idlePrefixCount: number;
   /** Pods bound to the node that have no address yet. */
   readonly demand: number;
   readonly slotsPerEni: number;
+  /** Addresses that a slot gets in the node's mode: what WARM_PREFIX_TARGET counts in; 1 in mode SecondaryIP. */
+  readonly blockSize: number;
+  /** Addresses that the next filled slot brings: 1 also in mode Prefix, while there is no free block. */
+  readonly unit: number;
   /** The node's max pods: more addresses than this serve nobody, so warm targets stop there. */
   readonly maxPods: number;
 }
@@ -30,26 +42,47 @@ export interface PoolCounts {
 export const hasIpTargets = (targets: WarmTargets): boolean =>
   targets.exact === true || (targets.warmIp ?? 0) > 0 || (targets.minimumIp ?? 0) > 0;
 
-/** Addresses short of demand: never limited by a warm target. */
-export const demandShortfall = (counts: PoolCounts): number => Math.max(0, counts.demand - counts.available);
+export const warmPrefixTarget = ({ warmPrefix = 1 }: WarmTargets): number => warmPrefix;
 
-/** Addresses short of demand plus warm target. Cooling addresses do not count as available (IP-5). */
-export function neededAddressCount(targets: WarmTargets, counts: PoolCounts): number {
-  const free = counts.available - counts.demand;
-  const forDemand = demandShortfall(counts);
+/** Addresses short of demand: never limited by a warm target. */
+export const demandShortfall = ({ demand, available, draining }: PoolCounts): number =>
+  Math.max(0, demand - available - draining);
+
+/**
+ * Slots to fill, each with `unit` addresses, for demand plus warm target. Cooling addresses do not count as available
+ * (IP-5).
+ */
+export function neededSlotCount(targets: WarmTargets, counts: PoolCounts): number {
+  const coming = counts.available + counts.returning;
+  const free = coming - Math.max(0, counts.demand - counts.draining);
+  const held = counts.total + counts.returning;
   const warm = hasIpTargets(targets)
-    ? Math.max((targets.warmIp ?? 0) - free, (targets.minimumIp ?? 0) - counts.total)
-    : targets.warmEni * counts.slotsPerEni - free;
-  const room = Math.max(0, counts.maxPods - counts.total);
-  return Math.max(forDemand, Math.min(warm, room), 0);
+    ? Math.max((targets.warmIp ?? 0) - free, (targets.minimumIp ?? 0) - held)
+    : warmAddressCount(targets, counts) - free;
+  const room = Math.max(0, counts.maxPods - held);
+  return Math.ceil(Math.max(-free, Math.min(warm, room), 0) / counts.unit);
 }
 
-/** Addresses above the warm target. WARM_ENI_TARGET alone frees whole ENIs only, as with the AWS VPC CNI. */
+/** Free addresses that WARM_ENI_TARGET or, in mode Prefix, WARM_PREFIX_TARGET asks for. */
+const warmAddressCount = (targets: WarmTargets, { blockSize, slotsPerEni }: PoolCounts): number =>
+  blockSize > 1 ? warmPrefixTarget(targets) * blockSize : targets.warmEni * slotsPerEni;
+
+/**
+ * Addresses above the warm target, in whole prefixes where slots hold those. WARM_ENI_TARGET alone frees whole ENIs
+ * only, as with the AWS VPC CNI.
+ */
 export function excessAddressCount(targets: WarmTargets, counts: PoolCounts): number {
+  const { unit, blockSize, slotsPerEni } = counts;
   const free = counts.available - counts.demand;
-  if (hasIpTargets(targets)) {
-    return Math.max(0, Math.min(free - (targets.warmIp ?? 0), counts.total - (targets.minimumIp ?? 0)));
+  const isByIp = hasIpTargets(targets);
+  if (!isByIp && blockSize === 1) {
+    const wholeEnis = Math.floor((free - targets.warmEni * slotsPerEni) / slotsPerEni);
+    return Math.max(0, wholeEnis) * slotsPerEni;
   }
-  const wholeEnis = Math.floor((free - targets.warmEni * counts.slotsPerEni) / counts.slotsPerEni);
-  return Math.max(0, wholeEnis) * counts.slotsPerEni;
+  const above = isByIp
+    ? Math.min(free - (targets.warmIp ?? 0), counts.total - (targets.minimumIp ?? 0))
+    : free - warmAddressCount(targets, counts);
+  if (unit === 1) return Math.max(0, above);
+  const idle = counts.idlePrefixCount - (isByIp ? 0 : warmPrefixTarget(targets));
+  return Math.max(0, Math.min(Math.floor(above / unit), idle)) * unit;
 }

@@ -28,7 +28,8 @@ spec:
   strategy: Hash
   fallback: NodeSubnet
   onENIConfigChange: Keep
-  warm: { ipTarget: 2, minimumIPTarget: 10 }
+  mode: Prefix
+  warm: { ipTarget: 2, minimumIPTarget: 10, prefixTarget: 2 }
   maxENI: 3
   snat: { external: true, excludeCIDRs: [192.168.0.0/16] }
 `),
@@ -57,11 +58,11 @@ spec:
             candidates: { kind: 'Names', names: ['pods-1a', 'pods-1a-2'] },
             strategy: 'Hash',
             fallback: 'NodeSubnet',
-            mode: 'SecondaryIP',
             addressFamilies: ['IPv4'],
             overrides: {
-              targets: { warmIp: 2, minimumIp: 10, warmEni: 0, exact: true },
+              targets: { warmIp: 2, minimumIp: 10, warmPrefix: 2, warmEni: 0, exact: true },
               maxEni: 3,
+              mode: 'Prefix',
               externalSnat: true,
               excludeSnatCidrs: ['192.168.0.0/16'],
               onEniConfigChange: 'Keep',

@@ -12,6 +12,7 @@ import type {
   NodeNetworkClass,
 } from '../../domain/eniconfig/node-network-class.ts';
 import { parseSecurityGroupId } from '../../domain/ids.ts';
+import { MODES } from '../../domain/ipam/mode.ts';
 import { ok, type Result } from '../../domain/result.ts';
 import { isFields, isObjectName, type Malformed, parseEnvelope, quote } from './envelope.ts';
 
@@ -162,16 +163,17 @@ const spec = closed({
   onENIConfigChange: oneOf('Cordon', 'Keep')
     .optional()
     .describe('What becomes of ENIs of the ENIConfig before.'),
-  mode: oneOf('SecondaryIP', 'Prefix')
-    .default('SecondaryIP')
-    .describe('How an ENI holds addresses; SecondaryIP when absent.'),
+  mode: oneOf(...MODES)
+    .optional()
+    .describe('Single addresses or blocks; when absent as the controller’s ENABLE_PREFIX_DELEGATION says.'),
   addressFamilies: listOf(oneOf('IPv4', 'IPv6'), 'IPv4 and IPv6')
     .default(['IPv4'])
     .describe('Of pods’ addresses; IPv4 when absent.'),
   warm: closed({
     ipTarget: count.optional().describe('WARM_IP_TARGET.'),
     minimumIPTarget: count.optional().describe('MINIMUM_IP_TARGET.'),
-    eniTarget: count.optional().describe('WARM_ENI_TARGET.'),
+    eniTarget: count.optional().describe('WARM_ENI_TARGET, in mode SecondaryIP.'),
+    prefixTarget: count.optional().describe('WARM_PREFIX_TARGET, in mode Prefix.'),
   })
     .optional()
     .describe('Addresses held ahead of demand, in place of the controller’s settings.'),
@@ -241,7 +243,7 @@ function mistakeOf(name: string, value: unknown, issue: z.core.$ZodIssue | undef
 }
 
 function classOf(name: string, given: Spec): NodeNetworkClass {
-  const { eniConfigs, strategy, fallback, mode, addressFamilies } = given;
+  const { eniConfigs, strategy, fallback, addressFamilies } = given;
   return {
     name,
     priority: given.priority,
@@ -249,28 +251,36 @@ function classOf(name: string, given: Spec): NodeNetworkClass {
     ...(eniConfigs === undefined ? {} : { candidates: eniConfigs }),
     strategy,
     fallback,
-    mode,
     addressFamilies: [...new Set(addressFamilies)],
     overrides: overridesOf(given),
   };
 }
 
-function overridesOf({ warm, maxENI, snat, onENIConfigChange }: Spec): ClassOverrides {
+function overridesOf({ warm, maxENI, mode, snat, onENIConfigChange }: Spec): ClassOverrides {
   return withoutAbsent({
     targets: warm === undefined ? undefined : targetsOf(warm),
     // 0 means the instance type's own limit, as with MAX_ENI.
     maxEni: maxENI === 0 ? undefined : maxENI,
+    mode,
     externalSnat: snat?.external,
     excludeSnatCidrs: snat?.excludeCIDRs,
     onEniConfigChange: onENIConfigChange,
   });
 }
 
-/** As in the AWS VPC CNI one ENI is kept warm where nothing is said; who says a count of addresses means just that. */
-function targetsOf({ ipTarget, minimumIPTarget, eniTarget }: NonNullable<Spec['warm']>): ClassTargets {
+/**
+ * As in the AWS VPC CNI one ENI, or one prefix, is kept warm where nothing is said; who says a count of addresses means
+ * just that.
+ */
+function targetsOf({
+  ipTarget,
+  minimumIPTarget,
+  eniTarget,
+  prefixTarget,
+}: NonNullable<Spec['warm']>): ClassTargets {
   const countsAddresses = ipTarget !== undefined || minimumIPTarget !== undefined;
   return {
-    ...withoutAbsent({ warmIp: ipTarget, minimumIp: minimumIPTarget }),
+    ...withoutAbsent({ warmIp: ipTarget, minimumIp: minimumIPTarget, warmPrefix: prefixTarget }),
     warmEni: eniTarget ?? (countsAddresses ? 0 : 1),
     ...(countsAddresses ? { exact: true } : {}),
   };

@@ -70,6 +70,7 @@ const wireSpec = {
       subnetId: SUBNET,
       securityGroupIds: [GROUP],
       addressCount: 3,
+      prefixCount: 0,
       eniConfig: '',
       notedAt: '2026-11-30T10:00:00.001Z',
     },

@@ -116,6 +116,7 @@ const intent = z.object({
   subnetId,
   securityGroupIds,
   addressCount: count,
+  prefixCount: count.default(0),
   eniConfig: eniConfigName,
   notedAt: timestamp,
 });

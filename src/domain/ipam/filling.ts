@@ -1,0 +1,42 @@
+// What the slots of a node's ENIs are filled with just now.
+
+import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
+import { modeInForce } from './mode.ts';
+import type { BlockRefusal, NodeView } from './node-view.ts';
+
+/** What a slot is filled with just now, and which of the two kinds stays in service: the other one drains. */
+export interface Filling {
+  /** Addresses that one filled slot brings. */
+  readonly unit: number;
+  readonly singlesStay: boolean;
+  readonly prefixesStay: boolean;
+}
+
+const BY_ADDRESSES: Filling = { unit: 1, singlesStay: true, prefixesStay: false };
+const BY_PREFIXES: Filling = { unit: ADDRESSES_PER_PREFIX, singlesStay: false, prefixesStay: true };
+/** Mode Prefix while the subnet has no free block: single addresses in the same slots, beside the blocks there are. */
+const IN_THEIR_PLACE: Filling = { unit: 1, singlesStay: true, prefixesStay: true };
+
+/** How slots are filled in the selected subnet now. */
+export function fillingOf(view: NodeView): Filling {
+  if (modeInForce(view.settings.mode, view.limits) === 'SecondaryIP') return BY_ADDRESSES;
+  return whyNoBlock(view) === undefined ? BY_PREFIXES : IN_THEIR_PLACE;
+}
+
+/** That EC2 has no free block in the selected subnet, as last heard: it may be time to ask again. */
+export function blockRefusal(view: NodeView): BlockRefusal | undefined {
+  const { selection } = view;
+  return selection.kind === 'None' ? undefined : view.blockRefusals?.get(selection.subnetId);
+}
+
+/** Why no block is asked for at present: EC2 has refused one a moment ago, or the subnet holds too little by any count. */
+export function whyNoBlock(view: NodeView): 'Refused' | 'TooFewAddresses' | undefined {
+  const refusal = blockRefusal(view);
+  if (refusal !== undefined && refusal.until > view.now) return 'Refused';
+  const { selection } = view;
+  const subnet = selection.kind === 'None' ? undefined : view.subnets.get(selection.subnetId);
+  // One more, since a new ENI takes an address of its own.
+  return subnet !== undefined && subnet.freeAddressCount <= ADDRESSES_PER_PREFIX
+    ? 'TooFewAddresses'
+    : undefined;
+}

@@ -1,0 +1,54 @@
+// Wishes to have addresses back that are dropped again: the need has come back, or a pod has an address of the prefix.
+
+import type { Ip } from '../address/ip.ts';
+import type { EniId } from '../ids.ts';
+import type { NodeView } from './node-view.ts';
+import type { Pool, PoolEni } from './pool.ts';
+import { neededSlotCount } from './warm-targets.ts';
+
+export interface TakenBack {
+  /**
+   * What is asked back no more. What the agent has let go of already is granted anew only once it has forgotten that
+   * (WD-3), so it leaves the spec for a moment.
+   */
+  readonly addresses: ReadonlyMap<EniId, readonly Ip[]>;
+  /** Slots to fill all the same. */
+  readonly neededCount: number;
+}
+
+/**
+ * Pure. A prefix can only go whole: one of which a pod took an address before the agent read the wish comes back into
+ * service, or it would stay half withdrawn for as long as the pod lives.
+ */
+export function takeBack(view: NodeView, pool: Pool): TakenBack {
+  const addresses = new Map<EniId, readonly Ip[]>();
+  let { returning } = pool.counts;
+  const needed = (): number =>
+    view.selection.kind === 'None'
+      ? 0
+      : neededSlotCount(view.settings.targets, { ...pool.counts, returning });
+  const take = ({ eni, used }: PoolEni, taken: readonly Ip[]): void => {
+    addresses.set(eni.eniId, [...(addresses.get(eni.eniId) ?? []), ...taken]);
+    returning += taken.filter((ip) => !used.includes(ip)).length;
+  };
+  const serving = pool.enis.filter(({ role }) => role === 'current' || role === 'kept');
+  for (const one of serving) {
+    for (const prefix of stayingPrefixes(one)) if (prefix.isUsed) take(one, prefix.addresses);
+  }
+  for (const one of serving) {
+    for (const prefix of stayingPrefixes(one))
+      if (!prefix.isUsed && !prefix.isWithdrawn && needed() > 0) take(one, prefix.addresses);
+    const back = stayingSingles(one).slice(0, needed() * pool.filling.unit);
+    if (back.length > 0) take(one, back);
+  }
+  return { addresses, neededCount: needed() };
+}
+
+const stayingPrefixes = ({ prefixes, draining }: PoolEni): PoolEni['prefixes'] =>
+  prefixes.filter(({ isAsked, addresses }) => isAsked && !addresses.some((ip) => draining.has(ip)));
+
+const stayingSingles = ({ eni, withdrawing, draining }: PoolEni): readonly Ip[] => {
+  if (eni.prefixes.length === 0) return withdrawing.filter((ip) => !draining.has(ip));
+  const singles = new Set<Ip>(eni.addresses);
+  return withdrawing.filter((ip) => singles.has(ip) && !draining.has(ip));
+};
