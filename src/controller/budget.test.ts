@@ -7,6 +7,8 @@ import type { Priority } from './budget-line.ts';
 import { type Budget, type BudgetAction, createBudget } from './budget.ts';
 
 interface World {
+  /** Timers that have gone off since the start. */
+  eventCount(): number;
   readonly budget: Budget;
   /** Keys in the order in which they were called, `KEY@SECONDS`. */
   readonly calls: string[];
@@ -28,6 +30,7 @@ function createWorld(onTurn?: (key: string, budget: Budget) => void): World {
     },
   });
   return {
+    eventCount: () => kernel.eventCount(),
     budget,
     calls,
     now: () => kernel.now(),
@@ -115,6 +118,16 @@ suite('the line before an empty bucket', () => {
     budget.take('CreateNetworkInterface', pods('b'));
     await run(1000);
     assert.deepEqual(calls, ['b@0.2', 'a@0.4']);
+  });
+
+  test('whoever does not come is waited for without looking again and again, and then holds up nobody', async () => {
+    const { budget, calls, empty, run, eventCount } = createWorld();
+    empty('AttachNetworkInterface');
+    budget.take('AttachNetworkInterface', pods('absent'));
+    await run(8_000);
+    assert.deepEqual(calls, ['absent@0.2']);
+    assert.ok(eventCount() < 5, `${eventCount()} timers went off`);
+    assert.equal(empty('AttachNetworkInterface'), 40, 'its token is given to others');
   });
 
   test('whoever does not come, wants something else or is forgotten holds up nobody', async () => {

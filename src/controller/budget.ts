@@ -121,8 +121,7 @@ export function createBudget({ clock, onTurn }: BudgetOptions): Budget {
     line.dropStale(clock.now() - CALL_LIFE_MS);
     for (const key of line.callUpTo(Math.floor(bucket.tokens), clock.now())) onTurn(key);
     if (line.isEmpty()) return;
-    const waitMs = Math.max(1, msUntil(bucket, line.calledCount() + 1));
-    bucket.timer = clock.timer(Math.min(waitMs, CALL_LIFE_MS), `budget of ${bucket.action}`, () => {
+    bucket.timer = clock.timer(nextLookMs(bucket), `budget of ${bucket.action}`, () => {
       refill(bucket, clock.now());
       serve(bucket);
     });
@@ -196,4 +195,10 @@ function refill(bucket: Bucket, now: number): void {
 function msUntil(bucket: Bucket, count: number): number {
   const perSecond = LIMITS[bucket.action].perSecond * bucket.rateShare;
   return Math.ceil((Math.max(0, count - bucket.tokens) / perSecond) * 1000);
+}
+
+/** When to look at the line again, ms. With tokens to spare all are called: nothing is left but claims that may lapse. */
+function nextLookMs(bucket: Bucket): number {
+  const waitMs = msUntil(bucket, bucket.line.calledCount() + 1);
+  return waitMs > 0 ? Math.min(waitMs, CALL_LIFE_MS) : CALL_LIFE_MS + 1;
 }
