@@ -10,6 +10,7 @@ import { attachEni, freeDeviceIndex, removeAttachment } from './attachment-opera
 import { deviceIndexZero, eniNotFound, subnetNotFound } from './ec2-errors.ts';
 import type { Ec2Fault, Ec2Faults } from './ec2-fault.ts';
 import { assignAddresses, createEni, removeEni, setEniGroups, unassignAddresses } from './eni-operations.ts';
+import { defragmentSubnet, fragmentSubnet } from './fragment-subnet.ts';
 import {
   type LaunchRequest,
   launchInstance,
@@ -76,8 +77,10 @@ export interface Ec2Admin {
   setEniGroups(eniId: EniId, securityGroupIds: readonly SecurityGroupId[]): Ec2Result<void>;
   /** Others take at most `count` free addresses; answers how many they got. */
   occupyAddresses(subnetId: SubnetId, count: number): Ec2Result<number>;
-  /** Others take one address of each whole free /28 block; answers how many. Then no prefix is to be had. */
+  /** ENIs of others take one address of each whole free /28 block; answers how many. Then no prefix is to be had. */
   fragmentSubnet(subnetId: SubnetId): Ec2Result<number>;
+  /** Those ENIs are deleted; answers how many addresses they held. */
+  defragmentSubnet(subnetId: SubnetId): Ec2Result<number>;
   /** Others give back at most `count` of the addresses they occupy; answers how many. */
   vacateAddresses(subnetId: SubnetId, count: number): Ec2Result<number>;
   denyAction(action: Ec2Action): void;
@@ -131,8 +134,8 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
       byPerson(() => changeOccupation(region, subnetId, (pool) => pool.occupy(count))),
     vacateAddresses: (subnetId, count) =>
       byPerson(() => changeOccupation(region, subnetId, (pool) => pool.vacate(count))),
-    fragmentSubnet: (subnetId) =>
-      byPerson(() => changeOccupation(region, subnetId, (pool) => pool.scatter())),
+    fragmentSubnet: (subnetId) => byPerson(() => fragmentSubnet(region, subnetId)),
+    defragmentSubnet: (subnetId) => byPerson(() => defragmentSubnet(region, subnetId)),
     denyAction: (action) => {
       denied.add(action);
     },

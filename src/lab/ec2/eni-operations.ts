@@ -66,22 +66,25 @@ export function createEni(region: Region, request: EniMaking): Ec2Result<Ec2Eni>
     givePrefixes(region, place, [...delegated.value.prefixes, ...delegated.value.ipv6Prefixes]);
     return subnetFull(request.subnetId);
   }
-  const eni: Ec2Eni = {
-    ...place,
-    mac: newMac(region),
-    zone: subnet.zone,
-    status: 'available',
-    description: request.description,
-    securityGroupIds: groups.value,
-    primaryAddress,
-    addresses,
-    ...delegated.value,
-    tags: { ...request.tags },
-  };
-  region.enis.put(eniId, eni);
-  region.createdAt.set(eniId, region.clock.now());
+  const { description, tags } = request;
+  const held = { primaryAddress, addresses, ...delegated.value };
+  return ok(
+    putNewEni(region, { ...place, ...held, securityGroupIds: groups.value, description, tags: { ...tags } }),
+  );
+}
+
+/** Writes down an ENI that holds its addresses already. */
+export function putNewEni(
+  region: Region,
+  making: Omit<Ec2Eni, 'mac' | 'zone' | 'status' | 'attachment'>,
+): Ec2Eni {
+  const subnet = region.subnets.get(making.subnetId);
+  assert(subnet !== undefined, `subnet ${making.subnetId} of a new ENI exists`);
+  const eni: Ec2Eni = { ...making, mac: newMac(region), zone: subnet.zone, status: 'available' };
+  region.enis.put(eni.eniId, eni);
+  region.createdAt.set(eni.eniId, region.clock.now());
   region.emit({ kind: 'EniCreated', eni });
-  return ok(eni);
+  return eni;
 }
 
 export function deleteEni(region: Region, eniId: EniId): Ec2Result<void> {

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';
 import { nthAddress } from '../../domain/address/cidr.ts';
+import { freeBlockCount } from '../../domain/address/free-blocks.ts';
 import type { Cidr } from '../../domain/address/ip.ts';
+import { reservedAddresses } from '../../domain/address/subnet.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
 import type { CreateEniRequest, Ec2, Ec2Outcome } from '../../ports/ec2.ts';
 import { createKernel } from '../kernel/kernel.ts';
@@ -66,12 +68,16 @@ describe('a fragmented subnet', () => {
     assert.equal(truth.subnet(subnetId)?.freePrefixCount, 254);
     assert.equal(must(admin.fragmentSubnet(subnetId)), 254);
     assert.equal(truth.subnet(subnetId)?.freeAddressCount, 4096 - 5 - 254);
+    // Whoever looks at the ENIs of the subnet finds no free block either.
+    const used = truth.enis().flatMap((eni) => [eni.primaryAddress, ...eni.addresses]);
+    const reserved = reservedAddresses('10.0.16.0/20' as Cidr);
+    assert.equal(freeBlockCount({ subnet: '10.0.16.0/20' as Cidr, used, reserved, blockLength: 28 }), 0);
     const create = (): Promise<Ec2Outcome<unknown>> =>
       world.run(() => world.ec2.createNetworkInterface(request(world, { subnetId, prefixCount: 1 })));
     assert.equal(codeOf(await create()), 'no-free-block InsufficientCidrBlocks');
     const singles = request(world, { subnetId, secondaryAddressCount: 9 });
     value(await world.run(() => world.ec2.createNetworkInterface(singles)));
-    must(admin.vacateAddresses(subnetId, 254));
+    assert.equal(must(admin.defragmentSubnet(subnetId)), 254);
     assert.equal(codeOf(await create()), 'ok');
     assert.deepEqual(truth.brokenRules(), []);
   });

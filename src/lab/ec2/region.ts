@@ -182,7 +182,7 @@ export function publishFreeCount(region: Region, subnetId: SubnetId): void {
   region.subnets.put(subnetId, { ...facts, freeAddressCount: poolOf(region, subnetId).freeCount() });
 }
 
-interface EniPlace {
+export interface EniPlace {
   readonly eniId: EniId;
   readonly subnetId: SubnetId;
   readonly vpcId: VpcId;
@@ -219,6 +219,14 @@ export function takeAddresses(region: Region, eni: EniPlace, count: number): rea
     ...(region.profile().randomAddresses ? { order: region.draws.addresses } : {}),
   });
   if (taken === undefined) return undefined;
+  for (const address of taken) region.holders.set(holderKey(eni.vpcId, address), eni.eniId);
+  publishFreeCount(region, eni.subnetId);
+  return taken;
+}
+
+/** Takes one address of each of at most `count` whole free /28 blocks: what breaks up a subnet the fastest. */
+export function takeScattered(region: Region, eni: EniPlace, count: number): readonly Ip[] {
+  const taken = poolOf(region, eni.subnetId).takeScattered(count);
   for (const address of taken) region.holders.set(holderKey(eni.vpcId, address), eni.eniId);
   publishFreeCount(region, eni.subnetId);
   return taken;

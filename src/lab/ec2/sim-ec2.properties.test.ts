@@ -43,6 +43,7 @@ const COMMANDS = [
   'occupy',
   'vacate',
   'fragment',
+  'defragment',
   'foreign',
   'person-detach',
   'person-delete',
@@ -73,6 +74,7 @@ function performAsPerson({ sim, account }: World, { command, which }: Step): voi
   if (command === 'terminate') admin.terminateInstance(instanceId);
   if (command === 'occupy') must(admin.occupyAddresses(subnetId, which % 20));
   if (command === 'fragment') must(admin.fragmentSubnet(subnetId));
+  if (command === 'defragment') must(admin.defragmentSubnet(subnetId));
   if (command === 'vacate') must(admin.vacateAddresses(subnetId, which % 20));
   if (command === 'foreign') admin.createForeignEni({ subnetId, instanceId });
   if (command === 'person-detach' && eniId !== undefined) admin.detachEni(eniId);

@@ -86,8 +86,12 @@ test('whatever is taken and given back, every address has one holder and the cou
           const given = [...prefixes].slice(0, count);
           pool.givePrefixes(given);
           for (const prefix of given) prefixes.delete(prefix);
-        } else if (op === 'scatter') pool.scatter();
-        else if (op === 'occupy') pool.occupy(count);
+        } else if (op === 'scatter') {
+          for (const address of pool.takeScattered(count)) {
+            assert.ok(!held.has(address), `${address} is given out twice`);
+            held.add(address);
+          }
+        } else if (op === 'occupy') pool.occupy(count);
         else pool.vacate(count);
         const heldCount = held.size + 16 * prefixes.size;
         assert.equal(pool.freeCount() + pool.reservedCount + pool.occupiedCount() + heldCount, pool.size);

@@ -23,7 +23,9 @@ export interface SubnetPool {
   occupiedCount(): number;
   /** All of them, or undefined and none. */
   take(request: TakeRequest): readonly Ip[] | undefined;
-  /** Gives back addresses that `take` gave out. */
+  /** One address, the last, of each of at most `count` whole free /28 blocks. */
+  takeScattered(count: number): readonly Ip[];
+  /** Gives back addresses that `take` or `takeScattered` gave out. */
   give(addresses: readonly Ip[]): void;
   /** Whole free /28 blocks, aligned as AWS aligns them: all of them, or undefined and none. */
   takePrefixes(request: TakeRequest): readonly Cidr[] | undefined;
@@ -33,8 +35,6 @@ export interface SubnetPool {
   freePrefixCount(): number;
   /** Occupies at most `count` free addresses, highest first; answers how many. */
   occupy(count: number): number;
-  /** Occupies one address, the last, of each whole free /28 block; answers how many. */
-  scatter(): number;
   /** Frees at most `count` occupied addresses, lowest first; answers how many. */
   vacate(count: number): number;
 }
@@ -116,6 +116,15 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
       }
       return taken;
     },
+    takeScattered: (count) => {
+      const { wholeBlocks } = uses;
+      const blocks = wholeBlocks.find(Math.min(count, wholeBlocks.freeCount()), undefined) ?? [];
+      return blocks.map((block) => {
+        const index = (block + 1) * PREFIX_SIZE - 1;
+        uses.put(index, TAKEN);
+        return ipv4FromNumber(base + index);
+      });
+    },
     give: (addresses) => {
       for (const address of addresses) giveRange(address, ipv4ToNumber(address) - base, 1);
     },
@@ -139,19 +148,13 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
 function occupationOf(
   uses: Uses,
   free: (index: number) => void,
-): Pick<SubnetPool, 'occupiedCount' | 'occupy' | 'scatter' | 'vacate'> {
+): Pick<SubnetPool, 'occupiedCount' | 'occupy' | 'vacate'> {
   let occupiedCount = 0;
   return {
     occupiedCount: () => occupiedCount,
     occupy: (count) => {
       const found = indexesOf(uses.of, FREE).slice(count === 0 ? uses.of.length : -count);
       for (const index of found) uses.put(index, OCCUPIED);
-      occupiedCount += found.length;
-      return found.length;
-    },
-    scatter: () => {
-      const found = uses.wholeBlocks.find(uses.wholeBlocks.freeCount(), undefined) ?? [];
-      for (const block of found) uses.put((block + 1) * PREFIX_SIZE - 1, OCCUPIED);
       occupiedCount += found.length;
       return found.length;
     },

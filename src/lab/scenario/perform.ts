@@ -4,9 +4,9 @@ import { familyOf } from '../../domain/address/ip.ts';
 import { assert } from '../../domain/result.ts';
 import type { EniConfigManifest } from '../../protocol/crd/eni-config.ts';
 import type { NodeNetworkClassManifest } from '../../protocol/crd/node-network-class.ts';
+import { changeSubnet } from './change-subnet.ts';
 import type { Interrupt } from './interrupt.ts';
 import { type Lab, livingPods } from './lab.ts';
-import { subnetOf } from './scenario.ts';
 import { matchPods, showEndpoint, showPod } from './schema-words.ts';
 import { listed } from './sighting.ts';
 import type { Action, ActionOf } from './step-schema.ts';
@@ -59,22 +59,11 @@ export async function perform(
       await lab.nodes.get(action.request)?.restartAgent();
       return `restart the agent of ${action.request}`;
     case 'occupyAddresses':
-      return occupyAddresses(lab, action.request);
     case 'fragmentSubnet':
-      return fragmentSubnet(lab, action.request);
-    case 'freeAddresses': {
-      const subnet = subnetOf(lab.scenario, action.request.subnet);
-      const freed = await lab.ec2.hand.vacateAddresses(subnet.id, action.request.count);
-      const count = freed.ok ? freed.value : 0;
-      return `others give back ${count} ${count === 1 ? 'address' : 'addresses'} of ${subnet.name}`;
-    }
-    case 'tagSubnet': {
-      const { subnet: ref, tags } = action.request;
-      const subnet = subnetOf(lab.scenario, ref);
-      await lab.ec2.hand.setSubnetTags(subnet.id, tags);
-      const texts = Object.entries(tags).map(([key, value]) => `${key}=${value}`);
-      return `subnet ${subnet.name} has ${texts.length === 0 ? 'no tags' : texts.join(' ')}`;
-    }
+    case 'defragmentSubnet':
+    case 'freeAddresses':
+    case 'tagSubnet':
+      return changeSubnet(lab, action);
     case 'openConnection':
       return openConnection(lab, action.request);
     case 'ec2Faults':
@@ -148,25 +137,6 @@ function change(
     ...Object.entries(set).map(([key, value]) => `${key}=${value}`),
     ...remove.map((key) => `${key}-`),
   ].join(' ');
-}
-
-async function occupyAddresses(
-  lab: Lab,
-  { subnet: ref, leaveFree }: ActionOf<'occupyAddresses'>,
-): Promise<string> {
-  const subnet = subnetOf(lab.scenario, ref);
-  const free = lab.ec2.truth.subnet(subnet.id)?.freeAddressCount ?? 0;
-  const taken = await lab.ec2.hand.occupyAddresses(subnet.id, Math.max(0, free - leaveFree));
-  const left = lab.ec2.truth.subnet(subnet.id)?.freeAddressCount ?? 0;
-  return `others take ${taken.ok ? taken.value : 0} addresses of ${subnet.name}, ${left} are free`;
-}
-
-async function fragmentSubnet(lab: Lab, { subnet: ref }: ActionOf<'fragmentSubnet'>): Promise<string> {
-  const subnet = subnetOf(lab.scenario, ref);
-  const taken = await lab.ec2.hand.fragmentSubnet(subnet.id);
-  const { freeAddressCount = 0 } = lab.ec2.truth.subnet(subnet.id) ?? {};
-  const blocks = `${taken.ok ? taken.value : 0} free blocks of ${subnet.name}`;
-  return `others take an address in each of ${blocks}, ${freeAddressCount} addresses are free`;
 }
 
 async function openConnection(lab: Lab, request: ActionOf<'openConnection'>): Promise<string> {

@@ -94,6 +94,7 @@ function checkAction(moment: Moment, action: Action): void {
     case 'tagSubnet':
     case 'occupyAddresses':
     case 'fragmentSubnet':
+    case 'defragmentSubnet':
     case 'freeAddresses':
       return checkSubnet(scenario, action.request.subnet, [verb, 'subnet'], complain);
     case 'openConnection':

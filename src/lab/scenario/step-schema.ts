@@ -83,6 +83,8 @@ export const actionShape = {
   occupyAddresses: closed({ subnet: words, leaveFree: count }),
   /** Someone else takes one address of each whole free /28 block: then no prefix is to be had. */
   fragmentSubnet: closed({ subnet: words }),
+  /** They give them all back. */
+  defragmentSubnet: closed({ subnet: words }),
   /** The subnet has exactly these tags from now on. */
   tagSubnet: closed({ subnet: words, tags: textMap }),
   /** Someone else gives back so many of those. */
