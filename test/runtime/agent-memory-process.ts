@@ -124,7 +124,7 @@ async function measureBare(): Promise<void> {
   await bare.end();
 }
 
-console.log('Node.js, FFI and two Workers, without an agent');
+console.log('Node.js, FFI and a Worker, without an agent');
 await measureBare();
 execFileSync(process.execPath, [join(TOP, 'scripts/build-agent.ts')], {
   stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,7 +1,7 @@
 // ENI links: up, MTU, the ENI's own addresses, and no subnet route in table main.
 
 import { bitsOf, familyOf, type Ip } from '../../domain/address/ip.ts';
-import type { DesiredEniLink, HostDatapath } from '../../domain/datapath/host-datapath.ts';
+import type { DesiredEniLink } from '../../domain/datapath/host-datapath.ts';
 import {
   addHostAddress,
   deleteAddress,
@@ -13,12 +13,14 @@ import {
 import { attempt, type Changes, change } from './changes.ts';
 import type { HostNamespace } from './host-namespace.ts';
 import { KernelRefusal } from './kernel-refusal.ts';
-import { type Link, listLinks, setLinkMtu, setLinkUp } from './link.ts';
+import { type Link, setLinkMtu, setLinkUp } from './link.ts';
 import type { NetlinkMessage } from './netlink-message.ts';
 import { deleteRoute, listRoutes, MAIN_TABLE, PROTOCOL_KERNEL, RTN_UNICAST } from './route.ts';
+import type { Sight } from './sight.ts';
 
-export function applyEniLinks(host: HostNamespace, desired: HostDatapath, changes: Changes): void {
-  const links = new Map(listLinks(host.netlink).map((link) => [link.name, link]));
+export function applyEniLinks(host: HostNamespace, sight: Sight, changes: Changes): void {
+  const { desired } = sight;
+  const links = new Map(sight.links.map((link) => [link.name, link]));
   const addresses = listAddresses(host.netlink);
   for (const eni of desired.eniLinks) {
     attempt(changes, () => {

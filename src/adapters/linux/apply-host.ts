@@ -8,6 +8,7 @@ import { applyRoutes, applyRules } from './apply-routes.ts';
 import { attempt, type Changes } from './changes.ts';
 import type { HostNamespace } from './host-namespace.ts';
 import { KernelRefusal } from './kernel-refusal.ts';
+import { listLinks } from './link.ts';
 import { insideNamespace } from './namespace.ts';
 import { listInetTable, replaceInetTable } from './nftables.ts';
 import { readSysctl, writeSysctl } from './sysctl.ts';
@@ -19,13 +20,15 @@ import { readSysctl, writeSysctl } from './sysctl.ts';
  */
 export function applyHost(host: HostNamespace, desired: HostDatapath): readonly string[] {
   const changes: Changes = { lines: [], refusals: [] };
-  applyEniLinks(host, desired, changes);
+  // Listed once for all parts: with hundreds of pods the list is what a look costs.
+  const links = listLinks(host.netlink);
+  applyEniLinks(host, { desired, links }, changes);
   insideNamespace(host.namespace, () => {
     applySysctls(desired, changes);
   });
-  applyRoutes(host, desired, changes);
+  applyRoutes(host, { desired, links }, changes);
   applyRules(host, desired, changes);
-  applyPods(host, desired.pods, changes);
+  applyPods(host, { pods: desired.pods, links }, changes);
   attempt(changes, () => {
     applyNftTable(host, desired.nftTable, changes);
   });

@@ -14,10 +14,13 @@ import { isOrphan, podRoute } from './wire-pod.ts';
  * Adds what is missing and deletes nothing. A pod without its link is being made, or unmade, or has ended: not for this
  * to judge.
  */
-export function applyPods(host: HostNamespace, pods: readonly DesiredPod[], changes: Changes): void {
+export function applyPods(
+  host: HostNamespace,
+  { pods, links: seen }: { readonly pods: readonly DesiredPod[]; readonly links: readonly Link[] },
+  changes: Changes,
+): void {
   if (pods.length === 0) return;
-  renameBack(host, pods, changes);
-  const links = new Map(listLinks(host.netlink).map((link) => [link.name, link]));
+  const links = new Map(renameBack(host, { pods, links: seen }, changes).map((link) => [link.name, link]));
   const routes = new Map(
     ([4, 6] as const)
       .flatMap((family) => listRoutes(host.netlink, family, { table: PODS_TABLE }))
@@ -32,9 +35,13 @@ export function applyPods(host: HostNamespace, pods: readonly DesiredPod[], chan
   }
 }
 
-/** A link that another program has renamed is known by its MAC. */
-function renameBack(host: HostNamespace, pods: readonly DesiredPod[], changes: Changes): void {
-  const links = listLinks(host.netlink);
+/** A link that another program has renamed is known by its MAC. Answers the links as they are then. */
+function renameBack(
+  host: HostNamespace,
+  { pods, links }: { readonly pods: readonly DesiredPod[]; readonly links: readonly Link[] },
+  changes: Changes,
+): readonly Link[] {
+  const changeCount = changes.lines.length;
   const names = new Set(links.map(({ name }) => name));
   for (const { hostLink, hostMac } of pods) {
     if (names.has(hostLink)) continue;
@@ -48,6 +55,7 @@ function renameBack(host: HostNamespace, pods: readonly DesiredPod[], changes: C
       changes.lines.push(rename.step);
     });
   }
+  return changes.lines.length === changeCount ? links : listLinks(host.netlink);
 }
 
 function repairPod(

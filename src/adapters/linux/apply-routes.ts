@@ -11,7 +11,6 @@ import {
 import { attempt, type Changes, change, changeIfThere } from './changes.ts';
 import type { HostNamespace } from './host-namespace.ts';
 import { KernelRefusal } from './kernel-refusal.ts';
-import { listLinks } from './link.ts';
 import {
   deleteRoute,
   ipCommand,
@@ -22,14 +21,14 @@ import {
   RTN_UNICAST,
 } from './route.ts';
 import { addRule, deleteRule, type ListedRule, listRules, type Rule } from './rule.ts';
+import type { Sight } from './sight.ts';
 
 /** Tables below are not ours, whatever protocol their routes carry. */
 const OWN_TABLE_FIRST = PODS_TABLE;
 const OWN_RULE_PRIORITIES = [APART_RULE_PRIORITY, PODS_RULE_PRIORITY, ENI_RULE_PRIORITY];
 const FAMILIES = [4, 6] as const;
 
-export function applyRoutes(host: HostNamespace, desired: HostDatapath, changes: Changes): void {
-  const links = listLinks(host.netlink);
+export function applyRoutes(host: HostNamespace, { desired, links }: Sight, changes: Changes): void {
   const nameOf = new Map(links.map(({ index, name }) => [index, name]));
   const indexOf = new Map(links.map(({ index, name }) => [name, index]));
   const present = FAMILIES.flatMap((family) =>

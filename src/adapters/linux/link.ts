@@ -180,8 +180,18 @@ export function listLinks(socket: NetlinkSocket): readonly Link[] {
   }).map(linkOf);
 }
 
+const WANTED: ReadonlySet<number> = new Set([
+  IFLA_ADDRESS,
+  IFLA_IFNAME,
+  IFLA_MTU,
+  IFLA_LINK,
+  IFLA_OPERSTATE,
+  IFLA_LINKINFO,
+  IFLA_GROUP,
+]);
+
 function linkOf(body: Buffer): Link {
-  const attributes = attributesOf(body, IFINFOMSG_LENGTH);
+  const attributes = attributesOf(body, IFINFOMSG_LENGTH, WANTED);
   const info = attributesOf(attributes.get(IFLA_LINKINFO) ?? Buffer.alloc(0));
   return {
     index: body.readInt32LE(4),

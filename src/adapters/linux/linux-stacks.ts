@@ -1,4 +1,4 @@
-// NetworkStack over the Linux kernel, for any number of host namespaces: the same two Workers serve them all.
+// NetworkStack over the Linux kernel, for any number of host namespaces: one Worker serves them all.
 
 import type { AwsCniCleaner } from '../../ports/aws-cni.ts';
 import type { Subscription } from '../../ports/cluster.ts';
@@ -20,62 +20,75 @@ export interface LinuxStacks {
    * first request, which fails when it is no network namespace.
    */
   open(request: { readonly netnsPath: string }): LinuxStack;
-  /** Closes the stacks and ends the Workers. */
+  /** Closes the stacks and ends the Worker. */
   close(): Promise<void>;
 }
 
 interface StackParts {
   readonly stack: StackAddress;
-  readonly wiring: WorkerClient;
-  readonly upkeep: WorkerClient;
+  readonly worker: WorkerClient;
   readonly watch: ChangeWatch;
 }
 
 /**
- * Starts the Workers. Deletions, and the host's own upkeep, have a Worker to themselves: making a pod never waits for
- * unmaking one. The second also hears the kernel's notifications, to which its work is the answer.
+ * Starts the Worker. One is enough, and each takes a dozen MB: what the kernel does long, the end of a deletion and the
+ * wait for a notification, is on libuv's pool, and a look at the whole host takes milliseconds, seldom. What may take
+ * seconds gets a Worker for as long as it lasts.
  */
 export function createLinuxStacks(): LinuxStacks {
-  const wiring = startWorker('stack-worker');
-  const upkeep = startWorker('stack-worker');
-  const watch = createChangeWatch(upkeep);
+  const worker = startWorker('stack-worker');
+  const watch = createChangeWatch(worker);
   const stacks: LinuxStack[] = [];
   return {
     open: ({ netnsPath }) => {
-      const opened = openStack({ wiring, upkeep, watch, stack: { stackId: stacks.length, netnsPath } });
+      const opened = openStack({ worker, watch, stack: { stackId: stacks.length, netnsPath } });
       stacks.push(opened);
       return opened;
     },
     close: async () => {
       await Promise.all(stacks.map((stack) => stack.close()));
       await watch.close();
-      await Promise.all([wiring.close(), upkeep.close()]);
+      await worker.close();
     },
   };
 }
 
-function openStack({ stack, wiring, upkeep, watch }: StackParts): LinuxStack {
-  // Two Workers must not make and unmake one link at once.
+function openStack({ stack, worker, watch }: StackParts): LinuxStack {
+  // A link must not be made again while it is being unmade.
   const inTurn = createTurns();
   const subscriptions = new Set<Subscription>();
-  const ask = async <Name extends StackOperation>(
-    worker: WorkerClient,
+  const askOf = async <Name extends StackOperation>(
+    asked: WorkerClient,
     operation: Name,
     input: StackOperations[Name]['input'],
   ): Promise<StackOutcome<StackOperations[Name]['output']>> =>
     // The Worker answers each operation with the output that StackOperations gives it.
-    (await worker.ask({ stack, operation, input })) as StackOutcome<StackOperations[Name]['output']>;
+    (await asked.ask({ stack, operation, input })) as StackOutcome<StackOperations[Name]['output']>;
+  const ask = <Name extends StackOperation>(
+    operation: Name,
+    input: StackOperations[Name]['input'],
+  ): Promise<StackOutcome<StackOperations[Name]['output']>> => askOf(worker, operation, input);
+  /** What reads firewalls of thousands of rules takes seconds, and is seldom: no pod waits for it. */
+  const askApart: typeof ask = async (operation, input) => {
+    const apart = startWorker('stack-worker');
+    try {
+      return await askOf(apart, operation, input);
+    } finally {
+      await askOf(apart, 'closeStack', null);
+      await apart.close();
+    }
+  };
 
   return {
-    listLinks: () => ask(wiring, 'listLinks', null),
-    applyHost: (desired) => ask(upkeep, 'applyHost', desired),
-    wirePod: (pod) => inTurn(pod.hostLink, async () => withoutValue(await ask(wiring, 'wirePod', pod))),
-    unwirePod: (pod) => inTurn(pod.hostLink, async () => withoutValue(await ask(upkeep, 'unwirePod', pod))),
-    inspectPod: (pod) => ask(wiring, 'inspectPod', pod),
-    listPodLinks: (vethPrefix) => ask(wiring, 'listPodLinks', vethPrefix),
-    findAwsCniLeftovers: (vethPrefix) => ask(upkeep, 'reportAwsCni', vethPrefix),
-    removeAwsCniLeftovers: (vethPrefix) => ask(upkeep, 'cleanAwsCni', vethPrefix),
-    describeNetwork: () => ask(upkeep, 'describeNetwork', null),
+    listLinks: () => ask('listLinks', null),
+    applyHost: (desired) => ask('applyHost', desired),
+    wirePod: (pod) => inTurn(pod.hostLink, async () => withoutValue(await ask('wirePod', pod))),
+    unwirePod: (pod) => inTurn(pod.hostLink, async () => withoutValue(await ask('unwirePod', pod))),
+    inspectPod: (pod) => ask('inspectPod', pod),
+    listPodLinks: (vethPrefix) => ask('listPodLinks', vethPrefix),
+    findAwsCniLeftovers: (vethPrefix) => askApart('reportAwsCni', vethPrefix),
+    removeAwsCniLeftovers: (vethPrefix) => askApart('cleanAwsCni', vethPrefix),
+    describeNetwork: () => askApart('describeNetwork', null),
     onChange: (notify) => {
       const subscription = watch.subscribe(stack, notify);
       subscriptions.add(subscription);
@@ -83,7 +96,7 @@ function openStack({ stack, wiring, upkeep, watch }: StackParts): LinuxStack {
     },
     close: async () => {
       for (const subscription of subscriptions) subscription.close();
-      await Promise.all([ask(wiring, 'closeStack', null), ask(upkeep, 'closeStack', null)]);
+      await ask('closeStack', null);
     },
   };
 }

@@ -99,8 +99,8 @@ export function decode(datagram: Buffer): readonly NetlinkAnswer[] {
   return answers;
 }
 
-/** The attributes in `bytes` from `start` on. */
-export function attributesOf(bytes: Buffer, start = 0): Attributes {
+/** The attributes in `bytes` from `start` on, all or those of the types `wanted`: a link has fifty, each a slice to make. */
+export function attributesOf(bytes: Buffer, start = 0, wanted?: ReadonlySet<number>): Attributes {
   const attributes = new Map<number, Buffer>();
   let offset = start;
   while (offset + ATTRIBUTE_HEADER_LENGTH <= bytes.length) {
@@ -109,7 +109,8 @@ export function attributesOf(bytes: Buffer, start = 0): Attributes {
       throw new Error(`malformed netlink attribute: length ${length} at offset ${offset}`);
     }
     const type = bytes.readUInt16LE(offset + 2) & NLA_TYPE_MASK;
-    attributes.set(type, bytes.subarray(offset + ATTRIBUTE_HEADER_LENGTH, offset + length));
+    if (wanted === undefined || wanted.has(type))
+      attributes.set(type, bytes.subarray(offset + ATTRIBUTE_HEADER_LENGTH, offset + length));
     offset += aligned(length);
   }
   return attributes;
@@ -129,4 +130,4 @@ export function textOf(attributes: Attributes, type: number): string | undefined
 
 /** Lower-case, colon-separated; `''` for a link without an address. */
 export const macOf = (attributes: Attributes, type: number): string =>
-  [...(attributes.get(type) ?? [])].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
+  (attributes.get(type)?.toString('hex') ?? '').replace(/..(?=.)/g, '$&:');
