@@ -26,6 +26,8 @@ export interface ControlPlaneOptions {
   readonly controllers?: boolean | readonly string[];
   /** Serve MutatingAdmissionPolicy, which is beta and off by default in 1.34. */
   readonly mutatingPolicies?: boolean;
+  /** An AuthorizationConfiguration, made with the cluster's directory at hand; Node and RBAC when absent. */
+  readonly authorizationConfig?: (directory: string) => string;
   /** Who may log in beside `admin`, with no rights but those that RBAC gives. */
   readonly users?: readonly ControlPlaneUser[];
   /** A namespace to run in and the address there to listen at; loopback of the test's own when absent. */
@@ -66,6 +68,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     ports: options.place === undefined ? await freePorts() : { api: 6443, etcd: 2379, etcdPeer: 2380 },
     certificates: makeCertificates(directory, address),
     mutatingPolicies: options.mutatingPolicies ?? false,
+    authorization: authorizationFlag(directory, options),
     tokens: new Map(
       ['admin', ...SYSTEM_USERS, ...(options.users ?? []).map(({ name }) => name)].map((name) => [
         name,
@@ -124,8 +127,16 @@ interface Setup {
   readonly ports: Readonly<Record<'api' | 'etcd' | 'etcdPeer', number>>;
   readonly certificates: Certificates;
   readonly mutatingPolicies: boolean;
+  readonly authorization: string;
   /** User -> bearer token. */
   readonly tokens: ReadonlyMap<string, string>;
+}
+
+function authorizationFlag(directory: string, { authorizationConfig }: ControlPlaneOptions): string {
+  if (authorizationConfig === undefined) return '--authorization-mode=Node,RBAC';
+  const path = join(directory, 'authorization.yaml');
+  writeFileSync(path, authorizationConfig(directory));
+  return `--authorization-config=${path}`;
 }
 
 const SYSTEM_USERS = ['system:kube-scheduler', 'system:kube-controller-manager'];
@@ -231,6 +242,7 @@ function apiServerFlags({
   ports,
   certificates,
   mutatingPolicies,
+  authorization,
 }: Setup): readonly string[] {
   const { server, kubeletClient, authority } = certificates;
   mkdirSync(join(directory, 'apiserver'), { recursive: true });
@@ -251,7 +263,7 @@ function apiServerFlags({
     `--service-account-key-file=${certificates.serviceAccountPublicKey}`,
     `--service-account-signing-key-file=${certificates.serviceAccountKey}`,
     `--service-cluster-ip-range=${SERVICE_BLOCK}`,
-    '--authorization-mode=Node,RBAC',
+    authorization,
     '--enable-admission-plugins=NodeRestriction',
     '--allow-privileged=true',
     '--profiling=false',
