@@ -66,6 +66,8 @@ missing_packages() {
   has_program runc || echo runc
   has_program iptables || echo iptables
   has_program busybox || echo busybox-static
+  # The script for completion is run in the shell that it is for.
+  has_program zsh || echo zsh
   # The certificates of a control plane.
   [ "$purpose" != e2e ] || has_program openssl || echo openssl
 }

@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { runCommand } from './testing.ts';
 
@@ -50,6 +53,37 @@ complete -p eniwhere
     const ran = spawnSync('bash', ['-s'], { input: script + driver, encoding: 'utf8' });
     assert.equal(ran.status, 0, ran.stderr);
     assert.equal(ran.stdout, 'node\nnothing\ncomplete -o bashdefault -o default -F _eniwhere eniwhere\n');
+  });
+
+  test('the script for zsh describes what the program says, sourced or as a file of fpath', async () => {
+    const { out: script } = await runCommand(['completion', 'zsh']);
+    const folder = mkdtempSync(join(tmpdir(), 'eniwhere-zsh-'));
+    try {
+      writeFileSync(join(folder, '_eniwhere'), script);
+      for (const load of [
+        `source ${folder}/_eniwhere`,
+        `fpath=(${folder} $fpath); autoload -Uz _eniwhere; compdef`,
+      ]) {
+        const driver = `
+compdef() { print -r -- "compdef $*"; }
+_describe() { print -rl -- "\${(@P)2}"; }
+_files() { print -r -- files; }
+eniwhere() { printf 'node\\ta node\\nA:B\\tof two\\n'; }
+${load}
+words=(eniwhere explain no) CURRENT=3
+_eniwhere
+eniwhere() { }
+_eniwhere
+`;
+        const ran = spawnSync('zsh', ['-f', '-s'], { input: driver, encoding: 'utf8' });
+        assert.equal(ran.status, 0, ran.stderr);
+        const [defined, ...said] = ran.stdout.trimEnd().split('\n');
+        assert.match(defined ?? '', /^compdef/);
+        assert.deepEqual(said, ['node:a node', 'A\\:B:of two', 'files'], load);
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('each shell has its script, and an unknown one is refused', async () => {

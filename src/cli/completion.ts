@@ -28,7 +28,8 @@ _eniwhere() {
   done < <(eniwhere __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
   if (( \${#found} )); then _describe eniwhere found; else _files; fi
 }
-compdef _eniwhere eniwhere
+# As a file of fpath this is the body of _eniwhere, run for the first time when something is to be completed.
+if [[ $funcstack[1] = _eniwhere ]]; then _eniwhere "$@"; else compdef _eniwhere eniwhere; fi
 `,
   fish: `# eniwhere completion for fish: eniwhere completion fish | source
 function __eniwhere_complete

@@ -99,7 +99,7 @@ export function checkEndpointGroups(picture: Picture, account: AccountPicture): 
         severity: 'warning' as const,
         what: `${source.name} (${source.securityGroupIds.join(', ')}) may not reach the endpoint of ${listed(shut.map((one) => `${one.service} (${one.endpointId})`))} by port ${HTTPS_PORT}`,
         why: "the service's name leads to the endpoint, also where another way out exists: calls from these pods time out",
-        fix: `aws ec2 authorize-security-group-ingress --group-id ${first.securityGroupIds[0] ?? 'GROUP'} --ip-permissions IpProtocol=tcp,FromPort=${HTTPS_PORT},ToPort=${HTTPS_PORT},UserIdGroupPairs=[{GroupId=${groups}}]`,
+        fix: `aws ec2 authorize-security-group-ingress --group-id ${first.securityGroupIds[0] ?? 'GROUP'} --ip-permissions 'IpProtocol=tcp,FromPort=${HTTPS_PORT},ToPort=${HTTPS_PORT},UserIdGroupPairs=[{GroupId=${groups}}]'`,
       },
     ];
   });

@@ -60,7 +60,7 @@ export function checkDnsGroups(picture: Picture, { groupRules }: AccountPicture)
             udp === undefined
               ? 'answers that do not fit into a datagram are asked for again by TCP, and do not come'
               : 'no name resolves in these pods, unless a DNS server runs on their own node',
-          fix: shut.fix,
+          fix: udp === undefined || tcp === undefined ? shut.fix : `${shut.fix}, and the same with tcp`,
         },
       ];
     }),
@@ -140,6 +140,6 @@ function closed(flow: Flow, rules: GroupRules): Closed | undefined {
   const [group = 'GROUP', peerGroup = 'GROUP'] = [own.securityGroupIds[0], peer.securityGroupIds[0]];
   return {
     because: `no ${verb} rule of ${listed(own.securityGroupIds)} allows it`,
-    fix: `aws ec2 authorize-security-group-${verb} --group-id ${group} --ip-permissions IpProtocol=${flow.protocol},FromPort=${port},ToPort=${port},UserIdGroupPairs=[{GroupId=${peerGroup}}]`,
+    fix: `aws ec2 authorize-security-group-${verb} --group-id ${group} --ip-permissions 'IpProtocol=${flow.protocol},FromPort=${port},ToPort=${port},UserIdGroupPairs=[{GroupId=${peerGroup}}]'`,
   };
 }
