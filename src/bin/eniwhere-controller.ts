@@ -29,5 +29,17 @@ async function main(): Promise<number> {
   return EXIT.ok;
 }
 
-if (process.argv.includes('--version')) process.stdout.write(`${version}\n`);
+const HELP = `Usage: eniwhere-controller [--version]
+
+Runs the controller until it is stopped: it selects an ENIConfig for each node, and makes, fills and gives back the ENIs of
+pods. One of several leads, by a Lease.
+
+Settings are taken from the environment; docs/controller.md lists them. It needs the AWS permissions of
+\`eniwhere iam-policy\` and the rights in the cluster that the chart gives it.
+
+Exit code: 2 when a setting is wrong, with each mistake in a line; 1 when there are no AWS Region or credentials.
+`;
+
+if (process.argv.includes('--help')) process.stdout.write(HELP);
+else if (process.argv.includes('--version')) process.stdout.write(`${version}\n`);
 else process.exitCode = await main();

@@ -15,11 +15,22 @@ import { whenInterrupted } from './when-interrupted.ts';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);
 
+const FILE_TROUBLES: ReadonlyMap<string | undefined, string> = new Map([
+  ['ENOENT', 'there is no such file or folder'],
+  ['EACCES', 'permission denied'],
+  ['EISDIR', 'it is a folder'],
+]);
+
+/** The commonest in words that do not repeat the path. */
+const fileTrouble = (error: unknown): string =>
+  FILE_TROUBLES.get((error as NodeJS.ErrnoException).code) ??
+  (error instanceof Error ? error.message : String(error));
+
 async function readText(path: string): Promise<Result<string, string>> {
   try {
     return ok(await readFile(path, 'utf8'));
   } catch (error) {
-    return err(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return err(`${path} cannot be read: ${fileTrouble(error)}`);
   }
 }
 
@@ -27,7 +38,7 @@ async function writeText(path: string, text: string): Promise<Result<void, strin
   try {
     return ok(await writeFile(path, text));
   } catch (error) {
-    return err(`${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    return err(`${path} cannot be written: ${fileTrouble(error)}`);
   }
 }
 

@@ -18,7 +18,10 @@ interface AgentOptions {
 /** Adds the command to the program, or makes the program itself one. */
 export function addAgent(command: Command, context: AgentContext, end: (exitCode: number) => void): void {
   command
-    .description('run the agent of this node, or look after what it keeps here')
+    .summary('run the agent of this node, or look after what it keeps here')
+    .description(
+      'Without an option, runs the agent of this node until it is stopped. With one, looks after what it keeps here, and ends.',
+    )
     .option('--uninstall', 'remove the CNI configuration and the plugin from this node, and end')
     .option('--force', 'with --uninstall: also while pods of Eniwhere live here')
     .option('--clean-aws-cni', 'remove what the AWS VPC CNI left on this node, and end')
@@ -46,7 +49,11 @@ Examples:
     });
   command
     .command('support-bundle')
-    .description('collect what a maintainer needs to know of this node, without secrets, into one file')
+    .summary('collect what a maintainer needs to know of this node, without secrets, into one file')
+    .description(
+      'Collects what a maintainer needs to know of this node into one .tar.gz: versions, settings, metrics, the journal, links, ' +
+        'rules, routes, nftables, sysctls, and the ends of logs. Tokens, keys and passwords are taken out.',
+    )
     .option('--out <file>', 'the file to write', 'eniwhere-support.tar.gz')
     .option('--log <file>', 'a log file whose end is added; may be given several times', another, [])
     .addHelpText(

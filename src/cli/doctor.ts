@@ -20,8 +20,9 @@ export function addDoctor(program: Command, context: CliContext, end: (exitCode:
   withOutput(withClusterOptions(program.command('doctor')))
     .summary('check a cluster and its account')
     .description(
-      'Looks at nodes, ENIConfigs, classes, pods, subnets, routes and settings, before and after installing, and tells for ' +
-        'each finding what it is, why it matters and the command that puts it right. Changes nothing.',
+      'Looks at nodes, ENIConfigs, classes, pods, subnets, routes, endpoints, security groups, permissions and settings, before ' +
+        'and after installing, and tells for each finding what it is, why it matters and the command that puts it right. ' +
+        'docs/doctor.md lists the checks. Changes nothing.',
     )
     .option('--all', 'list also the checks that found nothing', false)
     .option(

@@ -17,6 +17,8 @@ interface Options extends ClusterOptions {
 
 interface Subject {
   readonly what: 'node' | 'pod' | 'eniconfig';
+  /** As people write it. */
+  readonly title: string;
   readonly argument: string;
   readonly summary: string;
   readonly explain: (picture: Picture, name: string) => Explanation;
@@ -25,18 +27,21 @@ interface Subject {
 const SUBJECTS: readonly Subject[] = [
   {
     what: 'node',
+    title: 'node',
     argument: '<name>',
     summary: 'which ENIConfig, how many addresses, what is missing, what comes next',
     explain: explainNode,
   },
   {
     what: 'pod',
+    title: 'pod',
     argument: '<namespace/name>',
     summary: 'why it has its address, or none',
     explain: (picture, name) => explainPod(picture, name.includes('/') ? name : `default/${name}`),
   },
   {
     what: 'eniconfig',
+    title: 'ENIConfig',
     argument: '<name>',
     summary: 'whether it can be used, and who uses it',
     explain: explainEniConfig,
@@ -56,7 +61,7 @@ export function addExplain(program: Command, context: CliContext, end: (exitCode
     withOutput(withClusterOptions(explain.command(subject.what)))
       .argument(subject.argument)
       .summary(subject.summary)
-      .description(`Explains one ${subject.what}: ${subject.summary}. Changes nothing.`)
+      .description(`Explains one ${subject.title}: ${subject.summary}. Changes nothing.`)
       .addHelpText('after', EXAMPLES)
       .action(async (name: string, options: Options) => {
         end(await runExplain(context, { subject, name }, options));

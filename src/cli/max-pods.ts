@@ -47,7 +47,7 @@ export function addMaxPods(program: Command, context: CliContext, end: (exitCode
       collect,
       [],
     )
-    .option('--region <name>', 'AWS Region to ask')
+    .option('--region <name>', 'AWS Region to ask; AWS_REGION, or that of the profile or the instance')
     .option('--offline', 'do not ask EC2', false)
     .addHelpText(
       'after',

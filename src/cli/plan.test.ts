@@ -74,8 +74,13 @@ suite('eniwhere plan', () => {
   const subnet = (fields: string): string => `subnets: [{ name: p, zone: a, ${fields} }]\n${groups}`;
   const wrong: readonly [string, string, readonly string[], RegExp][] = [
     ['a file that is no YAML', 'subnets: [', [], /cluster\.yaml: /],
-    ['an unknown field', subnet('cidr: 10.0.0.0/24, size: 3'), [], /subnets\.0: Unrecognized key: "size"/],
-    ['a block with host bits', subnet('cidr: 10.0.0.7/24'), [], /subnets\.0\.cidr: .*10\.0\.0\.7\/24/],
+    ['an unknown field', subnet('cidr: 10.0.0.0/24, size: 3'), [], /subnet "p": Unrecognized key: "size"/],
+    [
+      'a block with host bits',
+      subnet('cidr: 10.0.0.7/24'),
+      [],
+      /subnet "p", cidr: "10\.0\.0\.7\/24" has host bits set: [^"]*$/m,
+    ],
     [
       'U48 nodes in a zone without a subnet for pods',
       subnet('cidr: 10.0.0.0/24').replace('zones: [a]', 'zones: [a, b]'),
@@ -116,7 +121,7 @@ suite('eniwhere plan', () => {
       'a what-if that is no setting',
       subnet('cidr: 10.0.0.0/24'),
       ['--what-if', 'w.mode=Fast'],
-      /groups\.0\.mode: Invalid option/,
+      /group "w", mode: Invalid option: expected one of "SecondaryIP"\|"Prefix", and not "Fast"/,
     ],
   ];
   for (const [title, text, args, message] of wrong)

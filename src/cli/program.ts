@@ -1,6 +1,6 @@
 // The command line: its commands, help and exit codes.
 
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { addAgent } from './agent.ts';
 import { addCompletion } from './completion.ts';
 import { type CliContext, EXIT } from './context.ts';
@@ -38,10 +38,15 @@ function createProgram(context: CliContext, end: (exitCode: number) => void): Co
     .version(context.version, '-V, --version')
     .exitOverride()
     .showHelpAfterError('(--help lists commands and options)')
-    .configureOutput({ writeOut: context.write, writeErr: context.complain });
+    .configureOutput({ writeOut: context.write, writeErr: context.complain })
+    .configureHelp({ optionDescription: describeOption });
   const lab = program
     .command('lab')
-    .description('try the whole system on this machine, without AWS')
+    .summary('try the whole system on this machine, without AWS')
+    .description(
+      'Runs the controller and agents on this machine over a simulated EC2 and cluster, and a VPC of network namespaces or in ' +
+        'memory. Nothing here reaches AWS.',
+    )
     .addHelpText(
       'after',
       `
@@ -64,4 +69,14 @@ Examples:
   addIamPolicy(program, context);
   addCompletion(program, context);
   return program;
+}
+
+/** Commander's text, without defaults that say no more than that nothing is set. */
+function describeOption(option: Option): string {
+  const isNothing =
+    option.defaultValue === false ||
+    (typeof option.defaultValue === 'object' && JSON.stringify(option.defaultValue).length === 2);
+  return new Help().optionDescription(
+    isNothing ? Object.assign(Object.create(option) as Option, { defaultValue: undefined }) : option,
+  );
 }

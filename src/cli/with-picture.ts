@@ -30,7 +30,7 @@ export const withClusterOptions = (command: Command): Command =>
       setting,
       {},
     )
-    .option('--region <name>', 'AWS Region to ask')
+    .option('--region <name>', 'AWS Region to ask; AWS_REGION, or that of the profile or the instance')
     .option('--offline', 'do not ask EC2', false);
 
 function setting(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -61,9 +61,42 @@ export type CapacityPlan = z.output<typeof capacityPlan>;
 export function parseCapacityPlan(value: unknown): Result<CapacityPlan, readonly string[]> {
   const parsed = capacityPlan.safeParse(value);
   if (!parsed.success)
-    return err(parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`));
+    return err(
+      parsed.error.issues.map(
+        ({ path, message }) => `${placeOf(value, path)}: ${message}${given(value, path, message)}`,
+      ),
+    );
   const mistakes = [...doubled(parsed.data), ...overlapping(parsed.data), ...unserved(parsed.data)];
   return mistakes.length === 0 ? ok(parsed.data) : err(mistakes);
+}
+
+type Path = readonly PropertyKey[];
+
+const at = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (part, key) =>
+      typeof part === 'object' && part !== null ? (part as Record<PropertyKey, unknown>)[key] : undefined,
+    value,
+  );
+
+const KINDS: ReadonlyMap<PropertyKey, string> = new Map([
+  ['groups', 'group'],
+  ['subnets', 'subnet'],
+]);
+
+/** `group "workers", mode` for groups.0.mode, where the group has a name. */
+function placeOf(value: unknown, path: Path): string {
+  const kind = KINDS.get(path[0] ?? '');
+  const name = at(value, [...path.slice(0, 2), 'name']);
+  if (kind === undefined || typeof name !== 'string') return path.join('.') || 'the file';
+  return [`${kind} "${name}"`, ...(path.length > 2 ? [path.slice(2).join('.')] : [])].join(', ');
+}
+
+/** What stands there, if it is a single value and not told already. */
+function given(value: unknown, path: Path, message: string): string {
+  const there = at(value, path);
+  const isSingle = typeof there === 'string' || typeof there === 'number' || typeof there === 'boolean';
+  return isSingle && !message.includes(String(there)) ? `, and not ${JSON.stringify(there)}` : '';
 }
 
 function doubled({ subnets, groups }: CapacityPlan): readonly string[] {
