@@ -6,7 +6,7 @@ import type { InstanceId, SecurityGroupId, SubnetId } from '../domain/ids.ts';
 import { DEFAULT_ENI_CONFIG_KEY } from '../domain/eniconfig/selection-input.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import { knownLimits } from '../domain/instance/instance-types.ts';
-import { type Environment, settingsReader } from '../domain/settings-reader.ts';
+import { addressFamiliesOf, type Environment, settingsReader } from '../domain/settings-reader.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import type { Clock } from '../ports/clock.ts';
 import type {
@@ -133,6 +133,8 @@ function readSettings(
       warmEni: read.count('WARM_ENI_TARGET') ?? 1,
       ...(maxEni === undefined || maxEni < 1 ? {} : { maxEni }),
     },
+    // For nodes without a NodeNetwork; the others' say what the controller made of its settings.
+    addressFamilies: addressFamiliesOf(read),
     startupTaint: read.text('ENIWHERE_STARTUP_TAINT', 'eniwhere.io/network-not-ready'),
   };
   return errors.length === 0 ? ok(settings) : err(errors.join('; '));

@@ -1,11 +1,12 @@
 // The controller's settings, under the names that users of the AWS VPC CNI know.
 
+import type { AddressFamily } from '../domain/address/families.ts';
 import type { Cidr } from '../domain/address/ip.ts';
 import { parseVethPrefix } from '../domain/datapath/veth-prefix.ts';
 import type { Mode } from '../domain/ipam/mode.ts';
 import type { WarmTargets } from '../domain/ipam/warm-targets.ts';
 import { err, ok, type Result } from '../domain/result.ts';
-import { type Environment, settingsReader } from '../domain/settings-reader.ts';
+import { addressFamiliesOf, type Environment, settingsReader } from '../domain/settings-reader.ts';
 
 export interface ControllerSettings {
   readonly clusterName: string;
@@ -19,6 +20,8 @@ export interface ControllerSettings {
   readonly vethPrefix: string;
   readonly cooldownMs: number;
   readonly mode: Mode;
+  /** What pods get whose class does not say. */
+  readonly addressFamilies: readonly AddressFamily[];
   readonly targets: WarmTargets;
   readonly onEniConfigChange: 'Cordon' | 'Keep';
   /** How long an excess lasts before addresses are withdrawn. The AWS VPC CNI shrinks at most every 30 s. */
@@ -51,6 +54,7 @@ export function parseControllerSettings(env: Environment): Result<ControllerSett
     mtu: read.count('AWS_VPC_ENI_MTU', { min: 576, max: 9001 }) ?? 9001,
     vethPrefix: read.text('AWS_VPC_K8S_CNI_VETHPREFIX', 'eni'),
     cooldownMs: (read.count('IP_COOLDOWN_PERIOD') ?? 30) * 1000,
+    addressFamilies: addressFamiliesOf(read),
     mode: read.flag('ENABLE_PREFIX_DELEGATION', false) ? 'Prefix' : 'SecondaryIP',
     targets: {
       ...(warmIp === undefined ? {} : { warmIp }),
@@ -66,6 +70,8 @@ export function parseControllerSettings(env: Environment): Result<ControllerSett
     podsChoose: read.flag('ENIWHERE_POD_ENI_CONFIG', true),
     startupTaint: read.text('ENIWHERE_STARTUP_TAINT', 'eniwhere.io/network-not-ready'),
   };
+  if (settings.addressFamilies.length === 0)
+    errors.push('ENABLE_IPv4 and ENABLE_IPv6 are both false: set one of them to true, or both');
   const vethPrefix = parseVethPrefix(settings.vethPrefix);
   if (!vethPrefix.ok) errors.push(`AWS_VPC_K8S_CNI_VETHPREFIX: ${vethPrefix.error}`);
   return errors.length === 0 ? ok(settings) : err(errors);

@@ -37,6 +37,7 @@ const BUDGET_ACTION: Readonly<Record<Action['do'], BudgetAction>> = {
   SetSecurityGroups: 'ModifyNetworkInterfaceAttribute',
   AssignAddresses: 'AssignPrivateIpAddresses',
   AssignPrefixes: 'AssignPrivateIpAddresses',
+  AssignIpv6Prefix: 'AssignIpv6Addresses',
   UnassignAddresses: 'UnassignPrivateIpAddresses',
   UnassignPrefixes: 'UnassignPrivateIpAddresses',
   DetachEni: 'DetachNetworkInterface',
@@ -103,6 +104,12 @@ async function call(deps: ExecuteDeps, action: Action, node: TargetNode): Promis
         view.blockRefusals.delete(subnetId);
       });
     }
+    case 'AssignIpv6Prefix': {
+      const { eniId } = action;
+      const outcome = await ec2.assignPrefixes({ eniId, family: 6, count: 1 });
+      if (outcome.kind === 'unknown') ownWrites.held(view, eniId, clock.now() + ASSIGN_HOLD_MS);
+      return settle(outcome, (added) => ownWrites.added(view, eniId, added, clock.now()));
+    }
     case 'UnassignAddresses':
       return unassign(deps, action.eniId, action.addresses, (addresses) =>
         ec2.unassignPrivateIpAddresses({ eniId: action.eniId, addresses }),
@@ -168,7 +175,7 @@ async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: Targe
     securityGroupIds: intent.securityGroupIds,
     secondaryAddressCount: intent.addressCount,
     prefixCount: intent.prefixCount,
-    ipv6PrefixCount: 0,
+    ipv6PrefixCount: intent.ipv6PrefixCount,
     description: `Eniwhere: pods of node ${node.name}`,
     tags: eniTags(
       { clusterName: deps.clusterName, nodeName: node.name, instanceId: node.instanceId },

@@ -27,6 +27,7 @@ const PERMISSION: Readonly<Record<Action['do'], string>> = {
   SetSecurityGroups: 'ec2:ModifyNetworkInterfaceAttribute',
   AssignAddresses: 'ec2:AssignPrivateIpAddresses',
   AssignPrefixes: 'ec2:AssignPrivateIpAddresses',
+  AssignIpv6Prefix: 'ec2:AssignIpv6Addresses',
   UnassignAddresses: 'ec2:UnassignPrivateIpAddresses',
   UnassignPrefixes: 'ec2:UnassignPrivateIpAddresses',
   DetachEni: 'ec2:DetachNetworkInterface',
@@ -46,6 +47,8 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
       // The view's count was wrong, and is set right: the planner then says what is full, and waits for a describe.
       return { ...again, pollSubnet: true };
     case 'no-free-block':
+      // A /64 has 65,536 of them: whoever has none is a person's matter.
+      if (action.do === 'AssignIpv6Prefix') return refused(failure, action, view);
       // Addresses may be free by the thousand, so the count stands; it is read again all the same.
       return { ...again, pollSubnet: true, missingBlockCount: blockCountOf(action) };
     case 'eni-full':
@@ -66,19 +69,21 @@ export function cureFor(failure: Ec2Failure, action: Action, view: NodeView): Cu
         },
       };
     case 'invalid':
-      return {
-        reread: true,
-        pollSubnet: false,
-        obstacle: {
-          code: 'Ec2Refused',
-          of: obstacleOf(action),
-          message: `EC2 refused to ${callName(action)} for instance ${view.instance.instanceId}: ${said}`,
-          fix: refusedFix(view),
-          until: view.now + PERSON_MS,
-        },
-      };
+      return refused(failure, action, view);
   }
 }
+
+const refused = (failure: Ec2Failure, action: Action, view: NodeView): Cure => ({
+  reread: true,
+  pollSubnet: false,
+  obstacle: {
+    code: 'Ec2Refused',
+    of: obstacleOf(action),
+    message: `EC2 refused to ${callName(action)} for instance ${view.instance.instanceId}: ${failureText(failure)}`,
+    fix: refusedFix(view),
+    until: view.now + PERSON_MS,
+  },
+});
 
 /** What a refusal of the action stands in the way of. */
 export function obstacleOf(action: Action): Obstacle['of'] {
@@ -87,6 +92,7 @@ export function obstacleOf(action: Action): Obstacle['of'] {
     case 'AttachEni':
     case 'AssignAddresses':
     case 'AssignPrefixes':
+    case 'AssignIpv6Prefix':
       return 'Growth';
     case 'SetDeleteOnTermination':
     case 'SetSecurityGroups':
@@ -125,6 +131,7 @@ const callName = (action: Action): string => {
     SetSecurityGroups: 'change the security groups of a network interface',
     AssignAddresses: 'assign addresses',
     AssignPrefixes: 'assign prefixes',
+    AssignIpv6Prefix: 'assign an IPv6 prefix',
     UnassignAddresses: 'unassign addresses',
     UnassignPrefixes: 'unassign prefixes',
     DetachEni: 'detach a network interface',

@@ -11,7 +11,8 @@ export function priorityOf(verb: Action['do'], view: NodeView, plan: Plan): Prio
     case 'CreateEni':
     case 'AttachEni':
     case 'AssignAddresses':
-    case 'AssignPrefixes': {
+    case 'AssignPrefixes':
+    case 'AssignIpv6Prefix': {
       if (plan.waiting.pods.length > 0) return 'WaitingPods';
       const hasEni = view.enis.some((eni) => eni.owned && !eni.primary && eni.attachment !== undefined);
       return hasEni ? 'WarmPool' : 'NewNode';

@@ -1,13 +1,14 @@
 // Freezes what is believed of one node for one decision.
 
-import type { Ip } from '../domain/address/ip.ts';
-import { prefixAddresses } from '../domain/address/prefix.ts';
+import { grantedFamily } from '../domain/address/families.ts';
+import { familyOf } from '../domain/address/ip.ts';
 import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { ClassOverrides } from '../domain/eniconfig/node-network-class.ts';
 import type { EniId, IntentId, NodeName, SubnetId } from '../domain/ids.ts';
 import { maxPods } from '../domain/instance/max-pods.ts';
 import type { InstanceFacts, NodeNetworkSpec, SpecEni } from '../domain/ipam/node-network.ts';
 import type { EniView, NodeView, PlanSettings } from '../domain/ipam/node-view.ts';
+import { slotContentOf } from '../domain/ipam/pod-addresses.ts';
 import { ENI_CONFIG_TAG, intentOf, isOwned } from '../domain/ipam/tags.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import type { NodeNetworkRecord } from '../ports/cluster.ts';
@@ -65,7 +66,7 @@ export function snapshotOf(
   const unseen = unseenEni(beliefs, published, from);
   if (unseen !== undefined)
     return err(`EC2 does not show ${unseen} attached, which was published before this process began`);
-  const selected = selectForNode(node, instance, from);
+  const selected = selectForNode(node, { instance, limits }, from);
   const { selection, overrides } = selected;
   const choices = podChoicesOf({
     cluster,
@@ -96,7 +97,12 @@ export function snapshotOf(
       : { published: { spec: datedByUs(published.spec, memory), status: published.status } }),
     ...choices,
     // The primary ENI serves no pods, whether or not custom networking is on.
-    maxPods: maxPods({ limits, customNetworking: true, prefix: planned.mode === 'Prefix' }).maxPods,
+    maxPods: maxPods({
+      limits,
+      customNetworking: true,
+      prefix: planned.mode === 'Prefix',
+      ipv6Only: grantedFamily(planned.addressFamilies) === 6,
+    }).maxPods,
     settings: planned,
     obstacles: memory.obstacles,
     blockRefusals: refusalsFor(ec2.blockRefusals, name, now),
@@ -144,7 +150,7 @@ function planSettings(settings: ControllerSettings, vpc: Ec2Vpc, overrides: Clas
     },
     cooldownMs: settings.cooldownMs,
     mode: overrides.mode ?? settings.mode,
-    addressFamilies: ['IPv4'],
+    addressFamilies: overrides.addressFamilies ?? settings.addressFamilies,
     targets: { ...(overrides.targets ?? settings.targets), ...(maxEni === undefined ? {} : { maxEni }) },
     onEniConfigChange: overrides.onEniConfigChange ?? settings.onEniConfigChange,
     excessHoldMs: settings.excessHoldMs,
@@ -205,11 +211,12 @@ function contentViewOf(
   belief: EniBelief,
   published: NodeNetworkRecord | undefined,
   { ec2, now }: SnapshotSources,
-): Pick<EniView, 'addresses' | 'prefixes' | 'doubtful'> {
+): Pick<EniView, 'addresses' | 'prefixes' | 'ipv6Prefixes' | 'doubtful'> {
   const { eni, contentSeenAt, ownContent, removedAt } = belief;
   const listed = new Set(listedOf(published?.spec.enis.find((one) => one.eniId === eni.eniId)));
   const missed =
     now < ec2.trustedFrom ? [...listed].filter((one) => !contentSeenAt.has(one) && !removedAt.has(one)) : [];
+  const missedBlocks = missed.filter(isPrefix);
   // An ENI whose intent is still open has never been published, so nobody can have unassigned anything from it.
   const intentId = intentOf(eni.tags);
   const isNew = published?.spec.intents.some((intent) => intent.id === intentId) ?? false;
@@ -217,16 +224,18 @@ function contentViewOf(
     isNew || listed.has(one) || ownContent.has(one) || (contentSeenAt.get(one) ?? 0) >= ec2.trustedFrom;
   return {
     addresses: [...eni.addresses, ...missed.filter((one) => !isPrefix(one))],
-    prefixes: [...eni.prefixes, ...missed.filter(isPrefix)],
+    prefixes: [...eni.prefixes, ...missedBlocks.filter((one) => familyOf(one) === 4)],
+    // Nobody ever takes one off an ENI: one that was seen once is there.
+    ipv6Prefixes: [...eni.ipv6Prefixes, ...missedBlocks.filter((one) => familyOf(one) === 6)],
     doubtful: new Set<SlotContent>([...eni.addresses, ...eni.prefixes].filter((one) => !isTrusted(one))),
   };
 }
 
-/** Single addresses and prefixes of a published ENI. */
+/** Single addresses and prefixes of a published ENI, /80s too. */
 function listedOf(eni: SpecEni | undefined): readonly SlotContent[] {
   if (eni === undefined) return [];
-  const ofPrefixes = new Set<Ip>(eni.prefixes.flatMap((prefix) => prefixAddresses(prefix)));
-  return [...eni.addresses.filter((ip) => !ofPrefixes.has(ip)), ...eni.prefixes];
+  const { addresses, prefixes, ipv6Prefixes } = slotContentOf(eni);
+  return [...addresses, ...prefixes, ...ipv6Prefixes];
 }
 
 function eniView(

@@ -1,5 +1,6 @@
 // Reads settings out of an environment, and collects what is wrong with them.
 
+import type { AddressFamily } from './address/families.ts';
 import { parseCidr } from './address/cidr.ts';
 import type { Cidr } from './address/ip.ts';
 import { type BindAddress, parseBindAddress } from './bind-address.ts';
@@ -72,3 +73,9 @@ export function settingsReader(env: Environment, errors: string[]): SettingsRead
     },
   };
 }
+
+/** ENABLE_IPv4 and ENABLE_IPv6, each as in the AWS VPC CNI, which takes one of the two only; both give pods both. */
+export const addressFamiliesOf = (read: SettingsReader): readonly AddressFamily[] => [
+  ...(read.flag('ENABLE_IPv4', true) ? (['IPv4'] as const) : []),
+  ...(read.flag('ENABLE_IPv6', false) ? (['IPv6'] as const) : []),
+];

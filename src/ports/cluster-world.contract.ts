@@ -116,6 +116,7 @@ export const spec = (cooldownMs: number): NodeNetworkSpec => ({
       securityGroupIds: [group],
       addressCount: 3,
       prefixCount: 0,
+      ipv6PrefixCount: 0,
       eniConfig: 'a',
       notedAt: 1,
     },

@@ -29,6 +29,7 @@ async function giveEni(fleet: Fleet, n: number): Promise<void> {
     securityGroupIds: [PODS_GROUP],
     addressCount: 1,
     prefixCount: 0,
+    ipv6PrefixCount: 0,
     eniConfig: 'z-a',
     notedAt: 0,
   };

@@ -10,7 +10,7 @@ import { ipFromBigInt, ipToBigInt } from './ip-number.ts';
 export const IPV6_PREFIX_LENGTH = 80;
 
 /** Addresses of a /80 that are granted to pods without IPv4: more pods than kubelet runs on any node (250). */
-const LISTED_ADDRESS_COUNT = 256;
+export const LISTED_IPV6_ADDRESS_COUNT = 256;
 
 export const isIpv6Prefix = (cidr: Cidr): boolean =>
   familyOf(cidr) === 6 && cidrPrefixLength(cidr) === IPV6_PREFIX_LENGTH;
@@ -29,7 +29,7 @@ export function ipv6AddressOf(prefix: Cidr, ipv4: Ip): Ip {
  * an IPv4 address below 0.0.1.1.
  */
 export const listedIpv6Addresses = (prefix: Cidr): readonly Ip[] =>
-  Array.from({ length: LISTED_ADDRESS_COUNT }, (_, n) => nthAddress(prefix, n + 1));
+  Array.from({ length: LISTED_IPV6_ADDRESS_COUNT }, (_, n) => nthAddress(prefix, n + 1));
 
 /** The address of a /80 that is the node's own on the ENI: the last one, which is never a pod's. */
 export const hostIpv6Address = (prefix: Cidr): Ip => lastAddress(prefix);

@@ -69,6 +69,7 @@ function eni(number: number, with_: Partial<EniView>): EniView {
     primaryAddress: ipv4FromNumber(FIRST_ADDRESS + number),
     addresses: [],
     prefixes: [],
+    ipv6Prefixes: [],
     eniConfig: 'pods',
     ...with_,
   };
@@ -211,6 +212,9 @@ export function perform(node: SimulatedNode, action: Action): SimulatedNode {
         room: takeBlocks(node.room, -gone.size),
       };
     }
+    case 'AssignIpv6Prefix':
+      // The model's pods have IPv4 alone.
+      return node;
     case 'DetachEni':
       return { ...node, enis: change(action.eniId, detached) };
     case 'DeleteEni':

@@ -1,5 +1,6 @@
 // A NodeNetworkClass: which nodes it is for, which ENIConfigs serve them, and how their pools are kept.
 
+import type { AddressFamily } from '../address/families.ts';
 import type { Cidr } from '../address/ip.ts';
 import type { SecurityGroupId } from '../ids.ts';
 import type { Mode } from '../ipam/mode.ts';
@@ -39,6 +40,7 @@ export interface ClassOverrides {
   readonly targets?: Omit<WarmTargets, 'maxEni'>;
   readonly maxEni?: number;
   readonly mode?: Mode;
+  readonly addressFamilies?: readonly AddressFamily[];
   readonly externalSnat?: boolean;
   readonly excludeSnatCidrs?: readonly Cidr[];
   readonly onEniConfigChange?: 'Cordon' | 'Keep';
@@ -54,7 +56,6 @@ export interface NodeNetworkClass {
   readonly strategy: ClassStrategy;
   /** What nodes get for which no ENIConfig is in sight. */
   readonly fallback: 'NodeSubnet' | 'None';
-  readonly addressFamilies: readonly ('IPv4' | 'IPv6')[];
   readonly overrides: ClassOverrides;
 }
 
@@ -83,16 +84,7 @@ export interface NamedClass {
 }
 
 /** What this version cannot do of what the class asks for; the class is refused rather than half obeyed. */
-export function unsupportedOf({
-  name,
-  addressFamilies,
-  candidates,
-}: NodeNetworkClass): ClassMistake | undefined {
-  if (addressFamilies.includes('IPv6'))
-    return {
-      message: `NodeNetworkClass "${name}": spec.addressFamilies has IPv6, and this version gives IPv4 addresses only`,
-      fix: `set spec.addressFamilies of NodeNetworkClass "${name}" to [IPv4]`,
-    };
+export function unsupportedOf({ name, candidates }: NodeNetworkClass): ClassMistake | undefined {
   if (candidates?.kind === 'SubnetTags' && name.length > LABEL_VALUE_LENGTH_MAX)
     return {
       message: `NodeNetworkClass "${name}": its name is longer than the ${LABEL_VALUE_LENGTH_MAX} characters of the label that marks the ENIConfigs made for it`,

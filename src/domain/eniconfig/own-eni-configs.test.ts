@@ -24,7 +24,6 @@ const prod: NodeNetworkClass = {
   candidates: { kind: 'SubnetTags', tags: { pods: 'prod' }, securityGroupIds: [GROUP] },
   strategy: 'First',
   fallback: 'None',
-  addressFamilies: ['IPv4'],
   overrides: {},
 };
 

@@ -29,7 +29,6 @@ const classOf = ({ match, ...given }: Sketch): NamedClass => {
         match: { nodeSelector: anyLabels, ...match },
         strategy: 'First',
         fallback: 'None',
-        addressFamilies: ['IPv4'],
         overrides: {},
         ...given,
       },
@@ -186,11 +185,6 @@ describe('[SEL-10] a class chooses only among its own ENIConfigs in the node’s
       'NoEniConfigInZone by Class',
     ],
     ['none listed: the rules after it', {}, 'us-west-2a by Zone'],
-    [
-      'IPv6, which is not supported',
-      { ...named('a-1'), addressFamilies: ['IPv4', 'IPv6'] },
-      'ClassNotSupported by Class',
-    ],
   ];
   for (const [title, sketch, expected] of rows)
     it(title, () => {

@@ -28,6 +28,9 @@ export type SelectionProblemCode =
   | 'ClassUnreadable'
   | 'ClassNotSupported'
   | 'NoEniConfigInZone'
+  /** Pods are to have IPv6, and the node's own subnet, which they get, has none. */
+  | 'SubnetWithoutIpv6'
+  | 'InstanceWithoutIpv6'
   | 'Unreadable';
 
 /**

@@ -97,8 +97,9 @@ export function explainNode(picture: Picture, name: string): NodeExplanation {
 const planOf = (
   picture: Picture,
   network: PictureNetwork,
-  { decision, overrides }: ReplayedSelection,
-): PlannedNode | undefined => planNode(picture, network, { overrides, selection: decision.selection });
+  { decision, overrides, families }: ReplayedSelection,
+): PlannedNode | undefined =>
+  planNode(picture, network, { overrides, families, selection: decision.selection });
 
 function addressesOf(
   picture: Picture,

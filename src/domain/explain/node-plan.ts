@@ -4,6 +4,7 @@ import type { Selection } from '../eniconfig/selection.ts';
 import { type AttachmentId, intentId } from '../ids.ts';
 import { maxPods } from '../instance/max-pods.ts';
 import type { EniView, NodeView } from '../ipam/node-view.ts';
+import { slotContentOf } from '../ipam/pod-addresses.ts';
 import { type Plan, plan } from '../ipam/plan.ts';
 import { type Pool, poolOf } from '../ipam/pool.ts';
 import { poolParts } from '../ipam/pool-parts.ts';
@@ -27,7 +28,7 @@ const EXCESS_HOLD_MS = 30_000;
 export function planNode(
   picture: Picture,
   network: PictureNetwork,
-  replayed: Pick<ReplayedSelection, 'overrides'> & { readonly selection: Selection },
+  replayed: Pick<ReplayedSelection, 'overrides' | 'families'> & { readonly selection: Selection },
 ): PlannedNode | undefined {
   const { spec, status } = network;
   const limits = picture.limits.get(spec.instance.instanceType);
@@ -49,7 +50,7 @@ export function planNode(
       datapath: spec.settings,
       cooldownMs: spec.cooldownMs,
       mode: spec.mode,
-      addressFamilies: spec.addressFamilies,
+      addressFamilies: replayed.families,
       targets: {
         ...(overrides.targets ?? picture.settings.targets),
         ...(maxEni === undefined ? {} : { maxEni }),
@@ -80,8 +81,7 @@ const enisOf = ({ spec }: PictureNetwork): readonly EniView[] =>
     subnetId: eni.subnetId,
     securityGroupIds: eni.securityGroupIds,
     primaryAddress: eni.primaryAddress,
-    addresses: eni.addresses,
-    prefixes: eni.prefixes,
+    ...slotContentOf(eni),
     eniConfig: eni.eniConfig,
     attachment: {
       attachmentId: `eni-attach-of-${eni.eniId}` as AttachmentId,
@@ -114,6 +114,7 @@ const ACTION_WORDS = {
   SetSecurityGroups: 'change the security groups of an ENI',
   AssignAddresses: 'assign addresses',
   AssignPrefixes: 'assign blocks',
+  AssignIpv6Prefix: 'assign an IPv6 prefix',
   UnassignAddresses: 'give addresses back to the subnet',
   UnassignPrefixes: 'give blocks back to the subnet',
   DetachEni: 'detach an ENI',

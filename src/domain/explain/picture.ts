@@ -1,5 +1,6 @@
 // A cluster at one moment, as the tools look at it: objects of Kubernetes, and what EC2 says when it could be asked.
 
+import type { AddressFamily } from '../address/families.ts';
 import type { ClassSpec } from '../eniconfig/node-network-class.ts';
 import type { EniConfigView, SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { EniConfigObject } from '../eniconfig/resolve-eni-config.ts';
@@ -67,6 +68,7 @@ export interface Ec2Picture {
 export interface PictureSettings {
   readonly selection: SelectionSettings;
   readonly targets: WarmTargets;
+  readonly addressFamilies: readonly AddressFamily[];
   readonly startupTaint: string;
 }
 

@@ -191,6 +191,7 @@ export function picture({ subnets = [subnet()], ...with_ }: PictureOptions = {})
     settings: {
       selection: defaultSelectionSettings,
       targets: { warmIp: 3, warmEni: 1 },
+      addressFamilies: ['IPv4'],
       startupTaint: 'eniwhere.io/network-not-ready',
     },
     ...with_,

@@ -41,6 +41,13 @@ export type Action =
       readonly count: number;
       readonly because: string;
     }
+  /** The one /80 that an ENI for pods with IPv6 has. */
+  | {
+      readonly do: 'AssignIpv6Prefix';
+      readonly eniId: EniId;
+      readonly subnetId: SubnetId;
+      readonly because: string;
+    }
   | {
       readonly do: 'UnassignAddresses';
       readonly eniId: EniId;

@@ -1,5 +1,7 @@
 // What the slots of a node's ENIs are filled with just now.
 
+import { grantedFamily } from '../address/families.ts';
+import { LISTED_IPV6_ADDRESS_COUNT } from '../address/ipv6-prefix.ts';
 import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
 import { modeInForce } from './mode.ts';
 import type { BlockRefusal, NodeView } from './node-view.ts';
@@ -10,15 +12,29 @@ export interface Filling {
   readonly unit: number;
   readonly singlesStay: boolean;
   readonly prefixesStay: boolean;
+  /** A slot is an ENI, filled with its /80: pods have no IPv4. */
+  readonly isIpv6: boolean;
 }
 
-const BY_ADDRESSES: Filling = { unit: 1, singlesStay: true, prefixesStay: false };
-const BY_PREFIXES: Filling = { unit: ADDRESSES_PER_PREFIX, singlesStay: false, prefixesStay: true };
+const BY_ADDRESSES: Filling = { unit: 1, singlesStay: true, prefixesStay: false, isIpv6: false };
+const BY_PREFIXES: Filling = {
+  unit: ADDRESSES_PER_PREFIX,
+  singlesStay: false,
+  prefixesStay: true,
+  isIpv6: false,
+};
 /** Mode Prefix while the subnet has no free block: single addresses in the same slots, beside the blocks there are. */
-const IN_THEIR_PLACE: Filling = { unit: 1, singlesStay: true, prefixesStay: true };
+const IN_THEIR_PLACE: Filling = { unit: 1, singlesStay: true, prefixesStay: true, isIpv6: false };
+const BY_IPV6_PREFIX: Filling = {
+  unit: LISTED_IPV6_ADDRESS_COUNT,
+  singlesStay: false,
+  prefixesStay: false,
+  isIpv6: true,
+};
 
 /** How slots are filled in the selected subnet now. */
 export function fillingOf(view: NodeView): Filling {
+  if (grantedFamily(view.settings.addressFamilies) === 6) return BY_IPV6_PREFIX;
   if (modeInForce(view.settings.mode, view.limits) === 'SecondaryIP') return BY_ADDRESSES;
   return whyNoBlock(view) === undefined ? BY_PREFIXES : IN_THEIR_PLACE;
 }

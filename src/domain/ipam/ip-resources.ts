@@ -1,8 +1,10 @@
 // How many pods that chose an ENIConfig a node can take, as extended resources that the scheduler reads.
 
+import { cidrContains } from '../address/cidr.ts';
 import type { Ip } from '../address/ip.ts';
 import { prefixAddresses } from '../address/prefix.ts';
 import { ADDRESSES_PER_PREFIX, slotsPerEni } from '../instance/slots.ts';
+import { fillingOf } from './filling.ts';
 import { modeInForce } from './mode.ts';
 import type { EniView, NodeView } from './node-view.ts';
 
@@ -27,7 +29,8 @@ export function ipResources(
   usable: readonly UsableEniConfig[],
 ): Readonly<Record<string, number>> {
   const perSlot = modeInForce(view.settings.mode, view.limits) === 'Prefix' ? ADDRESSES_PER_PREFIX : 1;
-  const perEni = slotsPerEni(view.limits) * perSlot;
+  const { isIpv6, unit } = fillingOf(view);
+  const perEni = isIpv6 ? unit : slotsPerEni(view.limits) * perSlot;
   const eniMax = Math.min(view.limits.eniMax, view.settings.targets.maxEni ?? view.limits.eniMax);
   const secondary = view.enis.filter((eni) => !eni.primary);
   const chosen = new Set((view.choosing?.pods ?? []).map(({ pod }) => pod));
@@ -36,15 +39,18 @@ export function ipResources(
   const { used = [], cooling = [] } = view.published?.status ?? {};
   const taken = new Set<Ip>([...used.map(({ ip }) => ip), ...cooling]);
   const isIdle = (eni: EniView): boolean =>
-    ![...eni.addresses, ...eni.prefixes.flatMap(prefixAddresses)].some((ip) => taken.has(ip));
+    ![...eni.addresses, ...eni.prefixes.flatMap(prefixAddresses)].some((ip) => taken.has(ip)) &&
+    ![...taken].some((ip) => eni.ipv6Prefixes.some((prefix) => cidrContains(prefix, ip)));
   const resources: Record<string, number> = {};
   for (const { name, freeAddressCount } of usable) {
     if (name.length > NAME_LENGTH_MAX) continue;
     const enis = secondary.filter((eni) => eni.owned && eni.eniConfig === name);
     const idleCount = secondary.filter((eni) => eni.owned && !enis.includes(eni) && isIdle(eni)).length;
     const spareCount = Math.max(0, eniMax - 1 - secondary.length) + idleCount;
-    const held = enis.reduce((sum, eni) => sum + addressCountOf(eni), 0);
-    const room = Math.min(perEni * (enis.length + spareCount), held + freeAddressCount);
+    const held = enis.reduce((sum, eni) => sum + (isIpv6 ? unit : addressCountOf(eni)), 0);
+    // A new ENI takes one address of its subnet, and the addresses of its /80 none.
+    const more = isIpv6 ? freeAddressCount * unit : freeAddressCount;
+    const room = Math.min(perEni * (enis.length + spareCount), held + more);
     resources[`${IP_RESOURCE_PREFIX}${name}`] = Math.max(0, room - (name === own ? indifferent : 0));
   }
   return resources;

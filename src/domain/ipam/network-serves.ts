@@ -3,6 +3,7 @@
 import { emptyStatus, type NodeNetworkSpec, type NodeNetworkStatus, type SpecEni } from './node-network.ts';
 import type { Mode } from './mode.ts';
 import { hasIpTargets, warmPrefixTarget, type WarmTargets } from './warm-targets.ts';
+import { podAddressing } from './pod-addresses.ts';
 
 /** `because` is a sentence without its full stop: what is still missing. */
 export type NetworkServes = { readonly serves: true } | { readonly serves: false; readonly because: string };
@@ -29,7 +30,9 @@ export function networkServes(
   if (ready?.status !== 'True')
     return not(`the agent does not serve yet: ${ready?.message ?? 'it is silent'}`);
   if (!keepsWarm(targets, spec.mode)) return { serves: true };
-  const has = spec.enis.some((eni) => isOfSelection(eni, spec) && holdsAddress(eni, status));
+  const has = spec.enis.some(
+    (eni) => isOfSelection(eni, spec) && holdsAddress(eni, spec.addressFamilies, status),
+  );
   return has ? { serves: true } : not('no ENI of the selection holds an address for a pod yet');
 }
 
@@ -48,5 +51,11 @@ function isOfSelection(eni: SpecEni, { selection }: NodeNetworkSpec): boolean {
 }
 
 /** One that a pod has already counts too: the node has served. */
-const holdsAddress = (eni: SpecEni, { withdrawn }: NodeNetworkStatus): boolean =>
-  eni.addresses.some((ip) => !eni.withdrawing.includes(ip) && !withdrawn.includes(ip));
+const holdsAddress = (
+  eni: SpecEni,
+  families: NodeNetworkSpec['addressFamilies'],
+  { withdrawn }: NodeNetworkStatus,
+): boolean =>
+  (podAddressing(eni, families)?.granted ?? []).some(
+    (ip) => !eni.withdrawing.includes(ip) && !withdrawn.includes(ip),
+  );

@@ -33,6 +33,8 @@ export interface Intent {
   /** Single addresses for pods, or blocks: EC2 takes one of the two. */
   readonly addressCount: number;
   readonly prefixCount: number;
+  /** /80 blocks: 1 for pods with IPv6, else 0. */
+  readonly ipv6PrefixCount: number;
   /** ENIConfig name, or `''` for the node's own subnet. */
   readonly eniConfig: string;
   /** Milliseconds since the epoch. */

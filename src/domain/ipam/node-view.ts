@@ -42,7 +42,10 @@ export interface EniView {
   /** Single secondary addresses; each takes a slot. */
   readonly addresses: readonly Ip[];
   /** Blocks of IPv4; each takes a slot. */
+  /** Of IPv4. */
   readonly prefixes: readonly Cidr[];
+  /** /80 blocks; one is all that an ENI ever needs. They go with the ENI alone. */
+  readonly ipv6Prefixes: readonly Cidr[];
   /** Of these, the ones that may be gone since: they take their slot, but are not published. */
   readonly doubtful?: ReadonlySet<Ip | Cidr>;
   /** ENIConfig for which it was made, `''` for the node's own subnet. */

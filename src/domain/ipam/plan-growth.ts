@@ -11,6 +11,7 @@ import { blockRefusal } from './filling.ts';
 import type { Intent } from './node-network.ts';
 import { activeObstacle, type NodeView } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
+import { assignIpv6Prefix } from './plan-ipv6.ts';
 import { takeBack, type TakenBack } from './take-back.ts';
 import { demandShortfall, neededSlotCount } from './warm-targets.ts';
 
@@ -49,8 +50,7 @@ export function planGrowth(view: NodeView, pool: Pool): Growth {
     ...(blocked === undefined ? {} : { blocked }),
     roomCount: more.roomCount ?? 0,
     asksForBlock:
-      pool.filling.unit > 1 &&
-      (more.actions.length > 0 || more.intents.length > 0 || (more.roomCount ?? 0) > 0),
+      fillsBlocks(pool) && (more.actions.length > 0 || more.intents.length > 0 || (more.roomCount ?? 0) > 0),
   };
 }
 
@@ -102,7 +102,8 @@ function expectedFrom(view: NodeView, { filling }: Pool, open: readonly Intent[]
       (total, intent) =>
         total +
         (filling.singlesStay ? intent.addressCount : 0) +
-        (filling.prefixesStay ? intent.prefixCount * ADDRESSES_PER_PREFIX : 0),
+        (filling.prefixesStay ? intent.prefixCount * ADDRESSES_PER_PREFIX : 0) +
+        (filling.isIpv6 ? intent.ipv6PrefixCount * filling.unit : 0),
       0,
     );
   return Math.floor(addressCount / filling.unit);
@@ -167,8 +168,11 @@ function growBy(view: NodeView, pool: Pool, state: GrowthState): More {
 }
 
 /** Where EC2 has refused a block lately, one is asked for to see whether it has one now. */
-const atOnce = (view: NodeView, { filling }: Pool, slotCount: number): number =>
-  filling.unit > 1 && blockRefusal(view) !== undefined ? Math.min(1, slotCount) : slotCount;
+const atOnce = (view: NodeView, pool: Pool, slotCount: number): number =>
+  fillsBlocks(pool) && blockRefusal(view) !== undefined ? Math.min(1, slotCount) : slotCount;
+
+/** Whether slots are filled with IPv4 blocks. */
+const fillsBlocks = ({ filling }: Pool): boolean => filling.unit > 1 && !filling.isIpv6;
 
 function fillSlots(
   view: NodeView,
@@ -181,6 +185,8 @@ function fillSlots(
   }: GrowthState & { readonly fill: PoolEni; readonly subnet: SubnetFacts },
 ): More {
   const { unit } = pool.filling;
+  if (pool.filling.isIpv6)
+    return { ...none(intents), actions: [assignIpv6Prefix(fill, 'pods get addresses of it')] };
   const count = Math.min(
     atOnce(view, pool, neededCount),
     freeSlotCount(view, fill),
@@ -212,12 +218,11 @@ function intentFor(
   },
 ): Intent | undefined {
   const { selection, subnet } = of;
-  const { unit } = pool.filling;
-  const count = Math.min(
-    atOnce(view, pool, of.neededCount),
-    pool.counts.slotsPerEni,
-    Math.floor((subnet.freeAddressCount - 1) / unit),
-  );
+  const { unit, isIpv6 } = pool.filling;
+  const families = view.settings.addressFamilies;
+  // A /80 takes nothing of the subnet's IPv4 addresses: the ENI's own is all that it needs.
+  const roomFor = isIpv6 ? subnet.freeAddressCount : Math.floor((subnet.freeAddressCount - 1) / unit);
+  const count = Math.min(atOnce(view, pool, of.neededCount), pool.counts.slotsPerEni, roomFor);
   if (count < 1) return undefined;
   return {
     id: view.freshIntentId,
@@ -225,19 +230,25 @@ function intentFor(
     subnetId: selection.subnetId,
     securityGroupIds: selection.securityGroupIds,
     addressCount: unit > 1 ? 0 : count,
-    prefixCount: unit > 1 ? count : 0,
+    prefixCount: fillsBlocks(pool) ? count : 0,
+    ipv6PrefixCount: families.includes('IPv6') ? 1 : 0,
     eniConfig: selection.kind === 'EniConfig' ? selection.name : '',
     notedAt: view.now,
   };
 }
 
-const shortText = ({ filling }: Pool, slotCount: number): string =>
-  filling.unit > 1 ? `${slotCount} more blocks are` : `${slotCount} more addresses are`;
+const shortText = (pool: Pool, slotCount: number): string =>
+  pool.filling.isIpv6
+    ? 'IPv6 addresses are'
+    : fillsBlocks(pool)
+      ? `${slotCount} more blocks are`
+      : `${slotCount} more addresses are`;
 
-const countText = ({ addressCount, prefixCount }: Intent): string =>
-  prefixCount > 0
-    ? `${prefixCount} more blocks of ${ADDRESSES_PER_PREFIX} addresses are`
-    : `${addressCount} more addresses are`;
+function countText({ addressCount, prefixCount, ipv6PrefixCount }: Intent): string {
+  if (prefixCount > 0) return `${prefixCount} more blocks of ${ADDRESSES_PER_PREFIX} addresses are`;
+  if (addressCount === 0 && ipv6PrefixCount > 0) return 'an IPv6 prefix is';
+  return `${addressCount} more addresses are`;
+}
 
 /** The fullest ENI that still has room: packing pods together lets the others become empty. */
 function fullestWithRoom(view: NodeView, pool: Pool): PoolEni | undefined {

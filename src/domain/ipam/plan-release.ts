@@ -1,6 +1,6 @@
 // Which addresses, prefixes and ENIs are given back, and by which step.
 
-import type { Ip } from '../address/ip.ts';
+import { familyOf, type Ip } from '../address/ip.ts';
 import type { EniId } from '../ids.ts';
 import type { Action } from './action.ts';
 import { drain } from './drain.ts';
@@ -25,6 +25,7 @@ export function planRelease(view: NodeView, pool: Pool, growth: Growth): Release
   };
   for (const one of pool.enis) {
     if (one.role === 'cordoned') add(one.eni.eniId, [...one.free, ...one.cooling]);
+    if (one.role !== 'frozen') add(one.eni.eniId, one.obsolete);
   }
   const excessCount = excessAddressCount(view.settings.targets, pool.counts);
   const heldLongEnough =
@@ -80,7 +81,8 @@ function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonl
   if (role === 'frozen' || attachment === undefined) return [];
   // Only what the published spec names can have been answered; an ENI not in it yet is left alone for this round.
   const isPublished = view.published?.spec.enis.some((spec) => spec.eniId === eni.eniId) ?? false;
-  const heldCount = one.prefixes.reduce((sum, { addresses }) => sum + addresses.length, eni.addresses.length);
+  const ownCount = eni.addresses.length + one.ipv6.length;
+  const heldCount = one.prefixes.reduce((sum, { addresses }) => sum + addresses.length, ownCount);
   const isEmpty =
     isPublished && one.withdrawn.length === heldCount && one.prefixes.length === eni.prefixes.length;
   const isUnwanted = role === 'cordoned' || neededCount === 0;
@@ -102,7 +104,8 @@ function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonl
 function unassign({ eni, withdrawn, prefixes }: PoolEni): readonly Action[] {
   const { eniId } = eni;
   const ofPrefixes = new Set<Ip>(prefixes.flatMap(({ addresses }) => addresses));
-  const addresses = withdrawn.filter((ip) => !ofPrefixes.has(ip));
+  // What is granted of a /80 goes with the ENI, or just out of the spec.
+  const addresses = withdrawn.filter((ip) => familyOf(ip) === 4 && !ofPrefixes.has(ip));
   const whole = prefixes.filter(({ isWithdrawn }) => isWithdrawn).map(({ prefix }) => prefix);
   return [
     ...(addresses.length === 0

@@ -13,6 +13,7 @@ import type { Intent, NodeNetworkSpec, SpecEni } from './node-network.ts';
 import { activeObstacle, type EniView, type NodeView, type OwnCondition } from './node-view.ts';
 import type { Blocked } from './blocked.ts';
 import { type Growth, openIntents, planGrowth } from './plan-growth.ts';
+import { type Ipv6Plan, planIpv6 } from './plan-ipv6.ts';
 import { planRelease, type Release } from './plan-release.ts';
 import { type Pool, poolOf } from './pool.ts';
 import { type PoolPart, poolParts } from './pool-parts.ts';
@@ -53,6 +54,7 @@ export function plan(view: NodeView): Plan | undefined {
   const nextCheckAt = nextCheck(view, excessCount);
   return {
     actions: [
+      ...parts.flatMap(({ ipv6 }) => ipv6.actions),
       ...parts.flatMap(({ growth }) => growth.actions),
       ...parts.flatMap((part) => protect(part.view, part.pool)),
       ...parts.flatMap((part) => regroup(part.view, part.pool)),
@@ -81,6 +83,7 @@ export function plan(view: NodeView): Plan | undefined {
 interface PlannedPart extends PoolPart {
   readonly pool: Pool;
   readonly growth: Growth;
+  readonly ipv6: Ipv6Plan;
   readonly release: Release;
   readonly condition: OwnCondition;
 }
@@ -111,8 +114,9 @@ function planEach(view: NodeView): readonly PlannedPart[] {
     const growth = planGrowth(ofPart, part.pool);
     coming.set(part, part.pool.unattached.length + growth.intents.length);
     const release = planRelease(ofPart, part.pool, growth);
-    const condition = addressesCondition(part, growth);
-    return { ...part, growth, release, condition };
+    const ipv6 = planIpv6(ofPart, part.pool);
+    const condition = addressesCondition(part, growth.blocked ?? ipv6.blocked);
+    return { ...part, growth, ipv6, release, condition };
   });
 }
 
@@ -214,13 +218,18 @@ function specEnisOf(view: NodeView, { pool, growth, release, chosen }: PlannedPa
     ]);
     const granted = specEni(view, one.eni, {
       addresses: sortedIps(one.published.filter((ip) => isStillAsked(ip) || !withdrawn.has(ip))),
-      prefixes: one.prefixes.map(({ prefix }) => prefix).sort(compareCidrs),
+      prefixes: [...one.prefixes.map(({ prefix }) => prefix), ...one.eni.ipv6Prefixes].sort(compareCidrs),
       withdrawing: sortedIps(withdrawing),
       cordoned: one.role === 'frozen' ? isFrozenCordoned(view, one.eni) : one.role === 'cordoned',
     });
     return chosen ? granted.map((eni) => ({ ...eni, chosenOnly: true as const })) : granted;
   });
 }
+
+/** Whether pods of the node may have IPv6, be it of an earlier choice. */
+const hasIpv6 = ({ settings, enis }: NodeView): boolean =>
+  settings.addressFamilies.includes('IPv6') ||
+  enis.some((eni) => (eni.owned || eni.otherPool === true) && eni.ipv6Prefixes.length > 0);
 
 interface Grant {
   readonly addresses: readonly Ip[];
@@ -231,8 +240,10 @@ interface Grant {
 const emptyGrant: Grant = { addresses: [], prefixes: [], withdrawing: [], cordoned: false };
 
 function specEni(view: NodeView, eni: EniView, grant: Grant): readonly SpecEni[] {
-  const known = view.published?.spec.enis.find((one) => one.eniId === eni.eniId)?.subnetCidr;
-  const subnetCidr = view.subnets.get(eni.subnetId)?.cidr ?? known;
+  const known = view.published?.spec.enis.find((one) => one.eniId === eni.eniId);
+  const subnet = view.subnets.get(eni.subnetId);
+  const subnetCidr = subnet?.cidr ?? known?.subnetCidr;
+  const subnetIpv6Cidr = hasIpv6(view) ? (subnet?.ipv6Cidr ?? known?.subnetIpv6Cidr) : undefined;
   // Without its subnet's CIDR the agent could not route: the ENI waits until EC2 has said it.
   if (subnetCidr === undefined || eni.attachment === undefined) return [];
   return [
@@ -245,6 +256,7 @@ function specEni(view: NodeView, eni: EniView, grant: Grant): readonly SpecEni[]
       eniConfig: eni.primary ? '' : eni.eniConfig,
       subnetId: eni.subnetId,
       subnetCidr,
+      ...(subnetIpv6Cidr === undefined ? {} : { subnetIpv6Cidr }),
       securityGroupIds: eni.securityGroupIds,
       primaryAddress: eni.primaryAddress,
       addresses: grant.addresses,
@@ -277,7 +289,7 @@ const AS_PLANNED: OwnCondition = {
 
 function addressesCondition(
   { view, pool, chosen }: PoolPart & { readonly pool: Pool },
-  growth: Growth,
+  blockedBy: Blocked | undefined,
 ): OwnCondition {
   const type = 'AddressesAvailable' as const;
   const { selection } = view;
@@ -285,8 +297,8 @@ function addressesCondition(
     const message = `no ENIConfig applies to the node: ${selection.message}; ${selection.fix}`;
     return { type, status: 'False', reason: selection.problem, message };
   }
-  if (growth.blocked !== undefined && isTold(growth.blocked, pool)) {
-    const { reason, message, fix } = growth.blocked;
+  if (blockedBy !== undefined && isTold(blockedBy, pool)) {
+    const { reason, message, fix } = blockedBy;
     if (reason === 'InstanceFull' && isRoomComing(view)) return AS_PLANNED;
     const forWhom =
       chosen && selection.kind === 'EniConfig' ? `pods that chose ENIConfig "${selection.name}" wait: ` : '';

@@ -4,6 +4,7 @@ import { type AddressFamily, grantedFamily, isDualStack } from '../address/famil
 import { cidrContains } from '../address/cidr.ts';
 import { type Cidr, familyOf, type Ip } from '../address/ip.ts';
 import { ipv6AddressOf, isIpv6Prefix } from '../address/ipv6-prefix.ts';
+import { prefixAddresses } from '../address/prefix.ts';
 import type { SpecEni } from './node-network.ts';
 
 type Granted = Pick<SpecEni, 'addresses' | 'prefixes'>;
@@ -44,4 +45,19 @@ export function isOfEni(eni: Granted, ip: Ip): boolean {
   if (eni.addresses.includes(ip)) return true;
   const prefix = ipv6PrefixOf(eni);
   return prefix !== undefined && cidrContains(prefix, ip);
+}
+
+/** What an ENI of a spec holds, as EC2 has it: single addresses, blocks, and /80s. */
+export function slotContentOf({ addresses, prefixes }: Granted): {
+  readonly addresses: readonly Ip[];
+  readonly prefixes: readonly Cidr[];
+  readonly ipv6Prefixes: readonly Cidr[];
+} {
+  const blocks = prefixes.filter((prefix) => familyOf(prefix) === 4);
+  const ofBlocks = new Set<Ip>(blocks.flatMap(prefixAddresses));
+  return {
+    addresses: addresses.filter((ip) => familyOf(ip) === 4 && !ofBlocks.has(ip)),
+    prefixes: blocks,
+    ipv6Prefixes: prefixes.filter((prefix) => familyOf(prefix) === 6),
+  };
 }

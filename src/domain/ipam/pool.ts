@@ -1,9 +1,12 @@
 // The node's addresses as the planner counts them.
 
-import type { Cidr, Ip } from '../address/ip.ts';
+import { grantedFamily } from '../address/families.ts';
+import { type Cidr, familyOf, type Ip } from '../address/ip.ts';
+import { listedIpv6Addresses } from '../address/ipv6-prefix.ts';
 import { prefixAddresses } from '../address/prefix.ts';
 import type { EniId, PodKey } from '../ids.ts';
-import { ADDRESSES_PER_PREFIX, slotsPerEni } from '../instance/slots.ts';
+import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
+import { slotCount } from './eni-room.ts';
 import { type EniRole, eniRole } from './eni-role.ts';
 import { type Filling, fillingOf } from './filling.ts';
 import { modeInForce } from './mode.ts';
@@ -33,7 +36,7 @@ export interface PoolEni {
   readonly published: readonly Ip[];
   readonly used: readonly Ip[];
   readonly cooling: readonly Ip[];
-  /** Neither used, cooling nor being withdrawn. */
+  /** Neither used, cooling nor being withdrawn, and of the family that is handed out. */
   readonly free: readonly Ip[];
   /** The controller asked for it back and the agent has not answered. */
   readonly withdrawing: readonly Ip[];
@@ -41,8 +44,12 @@ export interface PoolEni {
   readonly withdrawn: readonly Ip[];
   /** EC2 has it on the ENI, and the agent has not forgotten yet that it let go of it. */
   readonly returning: readonly Ip[];
+  /** Of the family that is handed out no more: nobody uses them, and they are to go. */
+  readonly obsolete: readonly Ip[];
   readonly prefixes: readonly PoolPrefix[];
-  /** Of all of these, those of the kind that drains: single addresses where prefixes are held, or the reverse. */
+  /** Of the ENI's /80, granted one by one. */
+  readonly ipv6: readonly Ip[];
+  /** Of all of these, those that drain: single addresses where prefixes are held, or the reverse; another family. */
   readonly draining: ReadonlySet<Ip>;
 }
 
@@ -105,10 +112,12 @@ function countsOf(
     available: sum((one) => staying(one, one.free)),
     draining: sum((one) => one.free.length - staying(one, one.free)),
     returning: sum((one) => staying(one, one.returning)),
-    idlePrefixCount: sum(({ prefixes }) => prefixes.filter(({ isIdle }) => isIdle).length),
+    idlePrefixCount: of.filling.isIpv6
+      ? sum(({ free }) => (free.length === of.filling.unit ? 1 : 0))
+      : sum(({ prefixes }) => prefixes.filter(({ isIdle }) => isIdle).length),
     demand: of.demand,
-    slotsPerEni: slotsPerEni(view.limits),
-    blockSize: modeInForce(view.settings.mode, view.limits) === 'Prefix' ? ADDRESSES_PER_PREFIX : 1,
+    slotsPerEni: slotCount(view),
+    blockSize: blockSizeOf(view, of.filling),
     unit: of.filling.unit,
     maxPods: view.maxPods,
   };
@@ -131,7 +140,9 @@ function sortAddresses(
     .filter((prefix) => eni.doubtful?.has(prefix) !== true)
     .map((prefix) => ({ prefix, addresses: prefixAddresses(prefix) }));
   const singles = eni.addresses.filter((ip) => eni.doubtful?.has(ip) !== true);
-  const all = [...singles, ...blocks.flatMap(({ addresses }) => addresses)];
+  const ipv4 = [...singles, ...blocks.flatMap(({ addresses }) => addresses)];
+  const ipv6 = ipv6Of(view, eni, marks);
+  const all = [...ipv4, ...ipv6];
   // An address that EC2 gave us again while the agent still lists the old grant as withdrawn waits until the agent has
   // forgotten it: published earlier, the agent could not tell the new grant from the old (WD-3).
   const isReturning = (ip: Ip): boolean => marks.withdrawn.has(ip) && !asked.has(ip);
@@ -141,7 +152,8 @@ function sortAddresses(
   const used = published.filter((ip) => marks.used.has(ip));
   const cooling = published.filter((ip) => marks.cooling.has(ip) && !marks.used.has(ip));
   const taken = new Set<Ip>([...withdrawn, ...withdrawing, ...used, ...cooling]);
-  const free = published.filter((ip) => !taken.has(ip));
+  const family = grantedFamily(view.settings.addressFamilies);
+  const free = published.filter((ip) => !taken.has(ip) && familyOf(ip) === family);
   const role = eniRole(view, eni);
   const isFree = blocks.length === 0 ? undefined : new Set<Ip>(free);
   return {
@@ -153,7 +165,11 @@ function sortAddresses(
     free,
     withdrawing,
     withdrawn,
-    returning: all.filter(isReturning),
+    ipv6,
+    returning: all.filter((ip) => isReturning(ip) && familyOf(ip) === family),
+    obsolete: published.filter(
+      (ip) => familyOf(ip) !== family && (!taken.has(ip) || (marks.cooling.has(ip) && !marks.used.has(ip))),
+    ),
     prefixes: blocks.map(({ prefix, addresses }) => ({
       prefix,
       addresses,
@@ -163,7 +179,10 @@ function sortAddresses(
       isWithdrawn: addresses.every((ip) => asked.has(ip) && marks.withdrawn.has(ip)),
     })),
     // What an ENI of an earlier choice holds stays as it is: its slots are filled no more.
-    draining: new Set(role === 'current' ? drainingOf(filling, singles, blocks) : []),
+    draining: new Set([
+      ...(role === 'current' && !filling.isIpv6 ? drainingOf(filling, singles, blocks) : []),
+      ...all.filter((ip) => familyOf(ip) !== family),
+    ]),
   };
 }
 
@@ -175,3 +194,20 @@ const drainingOf = (
   ...(filling.singlesStay ? [] : singles),
   ...(filling.prefixesStay ? [] : blocks.flatMap(({ addresses }) => addresses)),
 ];
+
+/**
+ * The addresses of an ENI's /80 that are granted one by one: to pods without IPv4; and, from an earlier time of such pods,
+ * what the agent has been granted and has not let go of. Nothing of EC2's is given back with them, so that ends it.
+ */
+function ipv6Of(view: NodeView, eni: EniView, { withdrawn, withdrawing }: AddressMarks): readonly Ip[] {
+  if (grantedFamily(view.settings.addressFamilies) === 6)
+    return eni.ipv6Prefixes.flatMap(listedIpv6Addresses);
+  const published = view.published?.spec.enis.find((one) => one.eniId === eni.eniId)?.addresses ?? [];
+  const asked = withdrawing.get(eni.eniId);
+  return published.filter((ip) => familyOf(ip) === 6 && !(withdrawn.has(ip) && asked?.has(ip) === true));
+}
+
+function blockSizeOf(view: NodeView, { isIpv6 }: Filling): number {
+  if (isIpv6) return 1;
+  return modeInForce(view.settings.mode, view.limits) === 'Prefix' ? ADDRESSES_PER_PREFIX : 1;
+}

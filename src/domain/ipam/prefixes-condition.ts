@@ -1,7 +1,7 @@
 // Whether a node that is to have prefixes has them and, if not, why and what to do: mode Prefix never falls back in silence.
 
 import { ADDRESSES_PER_PREFIX, hasPrefixes } from '../instance/slots.ts';
-import { blockRefusal, whyNoBlock } from './filling.ts';
+import { blockRefusal, fillingOf, whyNoBlock } from './filling.ts';
 import type { NodeView, OwnCondition } from './node-view.ts';
 import { type Pool, poolOf } from './pool.ts';
 import { neededSlotCount } from './warm-targets.ts';
@@ -14,7 +14,8 @@ interface Part {
 /** Absent where mode Prefix is not set. */
 export function prefixesCondition(parts: readonly Part[]): OwnCondition | undefined {
   const node = parts[0]?.view;
-  if (node === undefined || node.settings.mode !== 'Prefix') return undefined;
+  // Pods without IPv4 get theirs of /80s in either mode.
+  if (node === undefined || node.settings.mode !== 'Prefix' || fillingOf(node).isIpv6) return undefined;
   if (!hasPrefixes(node.limits)) return unsupported(node);
   return parts.flatMap(lackOf)[0] ?? AS_PLANNED;
 }

@@ -1,6 +1,6 @@
 // Wishes to have addresses back that are dropped again: the need has come back, or a pod has an address of the prefix.
 
-import type { Ip } from '../address/ip.ts';
+import { familyOf, type Ip } from '../address/ip.ts';
 import type { EniId } from '../ids.ts';
 import type { NodeView } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
@@ -47,7 +47,10 @@ export function takeBack(view: NodeView, pool: Pool): TakenBack {
 const stayingPrefixes = ({ prefixes, draining }: PoolEni): PoolEni['prefixes'] =>
   prefixes.filter(({ isAsked, addresses }) => isAsked && !addresses.some((ip) => draining.has(ip)));
 
-const stayingSingles = ({ eni, withdrawing, draining }: PoolEni): readonly Ip[] => {
+const stayingSingles = ({ eni, withdrawing, withdrawn, ipv6, draining }: PoolEni): readonly Ip[] => {
+  // No call to EC2 ends their withdrawal: only this does.
+  if (ipv6.length > 0)
+    return [...withdrawing, ...withdrawn].filter((ip) => familyOf(ip) === 6 && !draining.has(ip));
   if (eni.prefixes.length === 0) return withdrawing.filter((ip) => !draining.has(ip));
   const singles = new Set<Ip>(eni.addresses);
   return withdrawing.filter((ip) => singles.has(ip) && !draining.has(ip));

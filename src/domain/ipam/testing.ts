@@ -73,6 +73,7 @@ const primary: EniView = {
   primaryAddress: ip('10.0.0.10'),
   addresses: [],
   prefixes: [],
+  ipv6Prefixes: [],
   eniConfig: '',
   attachment: {
     attachmentId: 'eni-attach-0000000000000000a' as AttachmentId,

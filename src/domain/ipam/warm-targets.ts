@@ -26,14 +26,17 @@ export interface PoolCounts {
   readonly draining: number;
   /** Will be available as soon as the agent has forgotten that it let go of them. */
   readonly returning: number;
-  /** Prefixes of which every address is available. */
+  /** Prefixes of which every address is available; /80s where pods have no IPv4. */
   readonly idlePrefixCount: number;
   /** Pods bound to the node that have no address yet. */
   readonly demand: number;
   readonly slotsPerEni: number;
   /** Addresses that a slot gets in the node's mode: what WARM_PREFIX_TARGET counts in; 1 in mode SecondaryIP. */
   readonly blockSize: number;
-  /** Addresses that the next filled slot brings: 1 also in mode Prefix, while there is no free block. */
+  /**
+   * Addresses that the next filled slot brings: 1 also in mode Prefix, while there is no free block; more than `blockSize`
+   * where a slot is a whole ENI, for pods without IPv4.
+   */
   readonly unit: number;
   /** The node's max pods: more addresses than this serve nobody, so warm targets stop there. */
   readonly maxPods: number;
@@ -75,6 +78,12 @@ export function excessAddressCount(targets: WarmTargets, counts: PoolCounts): nu
   const { unit, blockSize, slotsPerEni } = counts;
   const free = counts.available - counts.demand;
   const isByIp = hasIpTargets(targets);
+  if (unit > blockSize) {
+    const spare = isByIp
+      ? Math.min(free - (targets.warmIp ?? 0), counts.total - (targets.minimumIp ?? 0))
+      : free - targets.warmEni;
+    return Math.max(0, Math.min(Math.floor(spare / unit), counts.idlePrefixCount)) * unit;
+  }
   if (!isByIp && blockSize === 1) {
     const wholeEnis = Math.floor((free - targets.warmEni * slotsPerEni) / slotsPerEni);
     return Math.max(0, wholeEnis) * slotsPerEni;

@@ -12,6 +12,7 @@ import type {
   NodeNetworkClass,
 } from '../../domain/eniconfig/node-network-class.ts';
 import { parseSecurityGroupId } from '../../domain/ids.ts';
+import { ADDRESS_FAMILIES } from '../../domain/address/families.ts';
 import { MODES } from '../../domain/ipam/mode.ts';
 import { ok, type Result } from '../../domain/result.ts';
 import { isFields, isObjectName, type Malformed, parseEnvelope, quote } from './envelope.ts';
@@ -166,9 +167,9 @@ const spec = closed({
   mode: oneOf(...MODES)
     .optional()
     .describe('Single addresses or blocks; when absent as the controller’s ENABLE_PREFIX_DELEGATION says.'),
-  addressFamilies: listOf(oneOf('IPv4', 'IPv6'), 'IPv4 and IPv6')
-    .default(['IPv4'])
-    .describe('Of pods’ addresses; IPv4 when absent.'),
+  addressFamilies: listOf(oneOf(...ADDRESS_FAMILIES), 'IPv4 and IPv6')
+    .optional()
+    .describe('What new pods get; when absent as the controller’s ENABLE_IPv4 and ENABLE_IPv6 say.'),
   warm: closed({
     ipTarget: count.optional().describe('WARM_IP_TARGET.'),
     minimumIPTarget: count.optional().describe('MINIMUM_IP_TARGET.'),
@@ -243,7 +244,7 @@ function mistakeOf(name: string, value: unknown, issue: z.core.$ZodIssue | undef
 }
 
 function classOf(name: string, given: Spec): NodeNetworkClass {
-  const { eniConfigs, strategy, fallback, addressFamilies } = given;
+  const { eniConfigs, strategy, fallback } = given;
   return {
     name,
     priority: given.priority,
@@ -251,17 +252,17 @@ function classOf(name: string, given: Spec): NodeNetworkClass {
     ...(eniConfigs === undefined ? {} : { candidates: eniConfigs }),
     strategy,
     fallback,
-    addressFamilies: [...new Set(addressFamilies)],
     overrides: overridesOf(given),
   };
 }
 
-function overridesOf({ warm, maxENI, mode, snat, onENIConfigChange }: Spec): ClassOverrides {
+function overridesOf({ warm, maxENI, mode, addressFamilies, snat, onENIConfigChange }: Spec): ClassOverrides {
   return withoutAbsent({
     targets: warm === undefined ? undefined : targetsOf(warm),
     // 0 means the instance type's own limit, as with MAX_ENI.
     maxEni: maxENI === 0 ? undefined : maxENI,
     mode,
+    addressFamilies: addressFamilies === undefined ? undefined : [...new Set(addressFamilies)],
     externalSnat: snat?.external,
     excludeSnatCidrs: snat?.excludeCIDRs,
     onEniConfigChange: onENIConfigChange,

@@ -71,6 +71,7 @@ const wireSpec = {
       securityGroupIds: [GROUP],
       addressCount: 3,
       prefixCount: 0,
+      ipv6PrefixCount: 1,
       eniConfig: '',
       notedAt: '2026-11-30T10:00:00.001Z',
     },

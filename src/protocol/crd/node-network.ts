@@ -117,6 +117,7 @@ const intent = z.object({
   securityGroupIds,
   addressCount: count,
   prefixCount: count.default(0),
+  ipv6PrefixCount: count.default(0),
   eniConfig: eniConfigName,
   notedAt: timestamp,
 });

@@ -61,7 +61,6 @@ export function classSpecOf(plan: ClassPlan): ClassSpec {
       ...(candidates === undefined ? {} : { candidates }),
       strategy: plan.strategy,
       fallback: plan.fallback,
-      addressFamilies: ['IPv4'],
       overrides: {
         ...(plan.warmIp === undefined ? {} : { targets: { warmIp: plan.warmIp, warmEni: 0 } }),
         ...(plan.onEniConfigChange === undefined ? {} : { onEniConfigChange: plan.onEniConfigChange }),
