@@ -13,6 +13,7 @@ interface Options {
   readonly instanceType: readonly string[];
   readonly customNetworking: boolean;
   readonly prefix: boolean;
+  readonly ipv6: boolean;
   readonly reservedEnis: number;
   readonly eniConfig: readonly string[];
   readonly region?: string;
@@ -35,6 +36,7 @@ export function addMaxPods(program: Command, context: CliContext, end: (exitCode
     .requiredOption('--instance-type <types>', 'one or more, with commas or repeated', collect)
     .option('--custom-networking', 'pods live in subnets of ENIConfigs: the primary ENI serves none', false)
     .option('--prefix', 'slots hold /28 prefixes instead of single addresses', false)
+    .option('--ipv6', 'pods have IPv6 alone; with both families the figure is that of IPv4', false)
     .option(
       '--reserved-enis <count>',
       'further ENIs that serve no pods, such as a trunk or those of other programs',
@@ -74,6 +76,7 @@ async function runMaxPods(context: CliContext, options: Options): Promise<number
         instanceType,
         customNetworking: options.customNetworking || options.eniConfig.length > 0,
         prefix: options.prefix,
+        ipv6Only: options.ipv6,
         furtherReservedEniCount: options.reservedEnis,
         eniConfigs: options.eniConfig,
       },

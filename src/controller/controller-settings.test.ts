@@ -30,6 +30,7 @@ test('variables are read under the names that users know', () => {
     WARM_IP_TARGET: '5',
     MINIMUM_IP_TARGET: '10',
     MAX_ENI: '2',
+    ENABLE_IPv6: 'true',
     ENABLE_PREFIX_DELEGATION: 'true',
     WARM_PREFIX_TARGET: '3',
     AWS_VPC_K8S_CNI_EXTERNALSNAT: 'true',
@@ -40,6 +41,7 @@ test('variables are read under the names that users know', () => {
   assert.equal(settings.labelKey, 'topology.kubernetes.io/zone');
   assert.deepEqual(settings.targets, { warmIp: 5, minimumIp: 10, warmEni: 1, warmPrefix: 3, maxEni: 2 });
   assert.equal(settings.mode, 'Prefix');
+  assert.deepEqual(settings.addressFamilies, ['IPv4', 'IPv6']);
   assert.deepEqual(settings.excludeSnatCidrs, ['10.0.0.0/8', '192.168.0.0/16']);
   assert.equal(settings.cooldownMs, 60_000);
 });
@@ -66,6 +68,12 @@ for (const [variable, value, says] of [
     assert.match(result.error.join('\n'), says);
   });
 }
+
+test('a cluster whose pods have neither family is refused', () => {
+  const result = parseControllerSettings({ ENABLE_IPv4: 'false' });
+  assert.ok(!result.ok);
+  assert.match(result.error.join(), /ENABLE_IPv4 and ENABLE_IPv6 are both false/);
+});
 
 test('all mistakes are told at once', () => {
   const result = parseControllerSettings({ WARM_IP_TARGET: 'x', AWS_VPC_ENI_MTU: 'y' });

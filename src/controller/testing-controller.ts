@@ -22,11 +22,11 @@ export const VPC = 'vpc-00000000' as VpcId;
 export const NODES_GROUP = 'sg-0000000a' as SecurityGroupId;
 export const PODS_GROUP = 'sg-0000000b' as SecurityGroupId;
 
-/** Pod subnets and the ENIConfigs of the same name: two /24 in zone z-a, one in z-b. */
+/** Pod subnets and the ENIConfigs of the same name: two /24 in zone z-a, one in z-b; `z-a-2` has no IPv6 block. */
 const POD_SUBNETS = [
-  { name: 'z-a', zone: 'z-a', id: 'subnet-00000010', block: '10.0.10.0/24' },
-  { name: 'z-a-2', zone: 'z-a', id: 'subnet-00000011', block: '10.0.11.0/24' },
-  { name: 'z-b', zone: 'z-b', id: 'subnet-00000012', block: '10.0.12.0/24' },
+  { name: 'z-a', zone: 'z-a', id: 'subnet-00000010', block: '10.0.10.0/24', ipv6: '2600:1f14:0:ab10::/64' },
+  { name: 'z-a-2', zone: 'z-a', id: 'subnet-00000011', block: '10.0.11.0/24', ipv6: '' },
+  { name: 'z-b', zone: 'z-b', id: 'subnet-00000012', block: '10.0.12.0/24', ipv6: '2600:1f14:0:ab12::/64' },
 ] as const;
 const NODE_SUBNETS: Readonly<Record<string, SubnetId>> = {
   'z-a': 'subnet-00000001' as SubnetId,
@@ -164,14 +164,15 @@ const quiet: Log = { debug: nothing, info: nothing, warn: nothing, error: nothin
 
 function makeVpc({ admin }: SimEc2, cluster: SimCluster): void {
   admin.setInstanceLimits(INSTANCE_TYPES);
-  must(admin.createVpc({ vpcId: VPC, cidrs: [cidr('10.0.0.0/16')] }));
+  must(admin.createVpc({ vpcId: VPC, cidrs: ['10.0.0.0/16', '2600:1f14:0:ab00::/56'].map(cidr) }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'nodes', securityGroupId: NODES_GROUP }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'pods', securityGroupId: PODS_GROUP }));
   for (const [n, [zone, subnetId]] of Object.entries(NODE_SUBNETS).entries())
     must(admin.createSubnet({ vpcId: VPC, zone, cidr: cidr(`10.0.${n}.0/24`), subnetId }));
-  for (const { name, zone, id, block } of POD_SUBNETS) {
+  for (const { name, zone, id, block, ipv6 } of POD_SUBNETS) {
     const subnetId = id as SubnetId;
-    must(admin.createSubnet({ vpcId: VPC, zone, cidr: cidr(block), subnetId }));
+    const ipv6Cidr = ipv6 === '' ? {} : { ipv6Cidr: cidr(ipv6) };
+    must(admin.createSubnet({ vpcId: VPC, zone, cidr: cidr(block), subnetId, ...ipv6Cidr }));
     const eniConfig = { name, labels: {}, subnetId, securityGroupIds: [PODS_GROUP] };
     cluster.admin.applyEniConfig({ name, spec: { kind: 'Parsed', eniConfig } });
   }

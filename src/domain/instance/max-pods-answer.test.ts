@@ -138,4 +138,11 @@ suite('max pods for people', () => {
     assert.equal(answer.code, 'NoEniForPods');
     assert.match(answer.message, /hpc6id\.32xlarge has 1 ENI, the primary one serves no pods/);
   });
+
+  test('[K8S-1] pods with IPv6 alone: the ceiling, shares by ENI, and a refusal where there are no prefixes', () => {
+    const found = figures(ask('m5.xlarge', { ipv6Only: true, eniConfigs: ['a', 'b'] }));
+    assert.deepEqual([found.maxPods, found.shares.map(({ addressMax }) => addressMax)], [110, [512, 512]]);
+    const refused = ask('m4.large', { ipv6Only: true });
+    assert.ok(refused.kind === 'Refused' && refused.code === 'NoIpv6Prefixes');
+  });
 });

@@ -1,5 +1,6 @@
 // What `eniwhere max-pods` answers for one instance type: the figure with its sum, or a named refusal. Never a guess.
 
+import { LISTED_IPV6_ADDRESS_COUNT } from '../address/ipv6-prefix.ts';
 import type { InstanceLimits } from './instance-limits.ts';
 import { type MaxPods, maxPods } from './max-pods.ts';
 import { ADDRESSES_PER_PREFIX, hasPrefixes, podEniMax, slotsPerEni } from './slots.ts';
@@ -8,6 +9,8 @@ export interface MaxPodsQuestion {
   readonly instanceType: string;
   readonly customNetworking: boolean;
   readonly prefix: boolean;
+  /** Pods have IPv6 alone. */
+  readonly ipv6Only?: boolean;
   readonly furtherReservedEniCount: number;
   /** ENIConfigs whose pools the node holds side by side; the first is the node's own. Empty: one pool. */
   readonly eniConfigs: readonly string[];
@@ -33,7 +36,7 @@ export interface EniConfigShare {
 export interface MaxPodsRefusal {
   readonly kind: 'Refused';
   readonly instanceType: string;
-  readonly code: 'UnknownInstanceType' | 'NoEniForPods' | 'TooManyEniConfigs';
+  readonly code: 'UnknownInstanceType' | 'NoEniForPods' | 'TooManyEniConfigs' | 'NoIpv6Prefixes';
   readonly message: string;
   readonly fix: string;
 }
@@ -47,8 +50,10 @@ const RESERVED_PER_POD_MIB = 11;
 /** `limits` undefined means that neither EC2 nor the table knows the type. */
 export function answerMaxPods(question: MaxPodsQuestion, limits: InstanceLimits | undefined): MaxPodsAnswer {
   const { instanceType, customNetworking, prefix, furtherReservedEniCount, eniConfigs } = question;
+  const { ipv6Only = false } = question;
   if (limits === undefined) return unknownType(instanceType);
-  const found = maxPods({ limits, customNetworking, prefix, furtherReservedEniCount });
+  if (ipv6Only && !hasPrefixes(limits)) return noIpv6Prefixes(instanceType);
+  const found = maxPods({ limits, customNetworking, prefix, ipv6Only, furtherReservedEniCount });
   const forPods = (customNetworking ? podEniMax(limits) : limits.eniMax) - furtherReservedEniCount;
   if (forPods < 1) return noEniForPods(question, limits);
   if (eniConfigs.length > forPods)
@@ -71,16 +76,17 @@ export function answerMaxPods(question: MaxPodsQuestion, limits: InstanceLimits 
 }
 
 function sharesOf(
-  { eniConfigs, prefix }: MaxPodsQuestion,
+  { eniConfigs, prefix, ipv6Only = false }: MaxPodsQuestion,
   limits: InstanceLimits,
   forPods: number,
 ): readonly EniConfigShare[] {
   const eniMax = forPods - (eniConfigs.length - 1);
   const perSlot = prefix && hasPrefixes(limits) ? ADDRESSES_PER_PREFIX : 1;
+  const perEni = ipv6Only ? LISTED_IPV6_ADDRESS_COUNT : slotsPerEni(limits) * perSlot;
   return eniConfigs.map((eniConfig) => ({
     eniConfig,
     eniMax,
-    addressMax: eniMax * slotsPerEni(limits) * perSlot,
+    addressMax: eniMax * perEni,
   }));
 }
 
@@ -107,6 +113,14 @@ const unknownType = (instanceType: string): MaxPodsRefusal => ({
   code: 'UnknownInstanceType',
   message: `instance type "${instanceType}" is not known`,
   fix: 'check its spelling; for a type newer than the table, let EC2 be asked: set AWS credentials and --region',
+});
+
+const noIpv6Prefixes = (instanceType: string): MaxPodsRefusal => ({
+  kind: 'Refused',
+  instanceType,
+  code: 'NoIpv6Prefixes',
+  message: `${instanceType} is not built on Nitro: EC2 gives it no IPv6 prefixes, and its pods no IPv6 addresses`,
+  fix: 'take a Nitro instance type, or give pods IPv4',
 });
 
 const noEniForPods = (

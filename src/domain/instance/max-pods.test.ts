@@ -91,6 +91,15 @@ describe('maxPods [K8S-1]', () => {
     );
   });
 
+  it('counts a /80 per ENI where pods have IPv6 only, in either mode', () => {
+    for (const prefix of [false, true])
+      assert.equal(
+        of('m5.large', { customNetworking: true, prefix, ipv6Only: true }).explanation,
+        'm5.large: (3 ENIs - 1 reserved) x 256 addresses of an IPv6 prefix + 2 on the host network = 514; ' +
+          'the ceiling for 2 vCPUs is 110; so 110',
+      );
+  });
+
   it('never promises more pods than there are addresses and host-network pods', () => {
     const anyType = fc.constantFrom(...INSTANCE_TYPES);
     fc.assert(

@@ -2,13 +2,12 @@
 
 import { slotsPerEni } from '../instance/slots.ts';
 import { fillingOf } from './filling.ts';
-import type { NodeView } from './node-view.ts';
-import type { PoolEni } from './pool.ts';
+import type { EniView, NodeView } from './node-view.ts';
 
 /** Slots of one ENI in which something for pods can be put: its places for addresses, or the one for its /80. */
 export const slotCount = (view: NodeView): number => (fillingOf(view).isIpv6 ? 1 : slotsPerEni(view.limits));
 
-export const freeSlotCount = (view: NodeView, { eni }: PoolEni): number =>
+export const freeSlotCount = (view: NodeView, { eni }: { readonly eni: EniView }): number =>
   fillingOf(view).isIpv6
     ? 1 - Math.min(1, eni.ipv6Prefixes.length)
     : slotsPerEni(view.limits) - eni.addresses.length - eni.prefixes.length;

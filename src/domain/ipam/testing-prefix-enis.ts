@@ -142,6 +142,8 @@ export function performOn(ec2: PrefixEc2, action: Action, now: number): void {
     case 'DeleteEni':
       ec2.enis = ec2.enis.filter((eni) => eni.eniId !== action.eniId);
       return;
+    // Pods have IPv4 only here.
+    case 'AssignIpv6Prefix':
     case 'SetDeleteOnTermination':
     case 'SetSecurityGroups':
       return;

@@ -29,6 +29,7 @@ spec:
   fallback: NodeSubnet
   onENIConfigChange: Keep
   mode: Prefix
+  addressFamilies: [IPv4, IPv6]
   warm: { ipTarget: 2, minimumIPTarget: 10, prefixTarget: 2 }
   maxENI: 3
   snat: { external: true, excludeCIDRs: [192.168.0.0/16] }
@@ -58,11 +59,11 @@ spec:
             candidates: { kind: 'Names', names: ['pods-1a', 'pods-1a-2'] },
             strategy: 'Hash',
             fallback: 'NodeSubnet',
-            addressFamilies: ['IPv4'],
             overrides: {
               targets: { warmIp: 2, minimumIp: 10, warmPrefix: 2, warmEni: 0, exact: true },
               maxEni: 3,
               mode: 'Prefix',
+              addressFamilies: ['IPv4', 'IPv6'],
               externalSnat: true,
               excludeSnatCidrs: ['192.168.0.0/16'],
               onEniConfigChange: 'Keep',
