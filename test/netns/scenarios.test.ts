@@ -9,6 +9,7 @@ const TIMEOUT_MS = 240_000;
 
 const stories: readonly [string, string][] = [
   ['[U06] [LV-5] one pod subnet per zone, then one per node group, then several by hash', 'three-stages'],
+  ['[U08] [PFX-2] [PFX-4] blocks of addresses, and a subnet that is broken up', 'prefixes'],
   ['[U102] [POD-3] [POD-5] two tenants on one node, kept apart by security groups', 'two-tenants'],
 ];
 

@@ -1,6 +1,6 @@
 // The simulated EC2's own rules, recounted from scratch: what it must never break, whatever is asked of it.
 
-import { blockOf, cidrContains, cidrContainsCidr } from '../../domain/address/cidr.ts';
+import { blockOf, cidrContains, cidrContainsCidr, cidrPrefixLength } from '../../domain/address/cidr.ts';
 import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import type { SubnetId } from '../../domain/ids.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
@@ -41,7 +41,7 @@ function conservation(region: Region, enis: readonly Ec2Eni[]): readonly string[
   });
 }
 
-/** Every address is held by one ENI, of the subnet it lies in, and known as its. */
+/** IP-3 and IP-4: every address and prefix is held by one ENI, of the subnet it lies in, and known as its. */
 function addresses(region: Region, enis: readonly Ec2Eni[]): readonly string[] {
   const broken: string[] = [];
   const seen = new Set<string>();
@@ -49,23 +49,29 @@ function addresses(region: Region, enis: readonly Ec2Eni[]): readonly string[] {
     const { cidr, ipv6Cidr } = region.subnets.get(eni.subnetId) ?? {};
     const singles = [eni.primaryAddress, ...eni.addresses];
     const check = (held: Ip | Cidr, isInside: boolean): void => {
+      const rule = held.includes('/') ? 'IP-4' : 'IP-3';
       const key = holderKey(eni.vpcId, held);
-      if (seen.has(key)) broken.push(`IP-3: ${held} is on two ENIs, one of them ${eni.eniId}`);
+      if (seen.has(key)) broken.push(`${rule}: ${held} is on two ENIs, one of them ${eni.eniId}`);
       seen.add(key);
       if (region.holders.get(key) !== eni.eniId) {
-        broken.push(`IP-3: ${held} of ${eni.eniId} is known as ${region.holders.get(key) ?? 'nobody'}'s`);
+        broken.push(`${rule}: ${held} of ${eni.eniId} is known as ${region.holders.get(key) ?? 'nobody'}'s`);
       }
-      if (!isInside) broken.push(`IP-3: ${held} of ${eni.eniId} lies outside its subnet ${eni.subnetId}`);
+      if (!isInside) broken.push(`${rule}: ${held} of ${eni.eniId} lies outside its subnet ${eni.subnetId}`);
     };
     for (const address of singles) {
       check(address, cidr !== undefined && cidrContains(cidr, address));
       if (region.holders.has(holderKey(eni.vpcId, blockOf(address, 28)))) {
-        broken.push(`IP-3: ${address} of ${eni.eniId} lies within a prefix`);
+        broken.push(`IP-4: ${address} of ${eni.eniId} lies within a prefix`);
       }
     }
-    for (const prefix of eni.prefixes) check(prefix, cidr !== undefined && cidrContainsCidr(cidr, prefix));
+    // A block is text whose host bits are zero, so one of the right length is aligned.
+    for (const prefix of eni.prefixes) {
+      const isBlock = cidrPrefixLength(prefix) === 28;
+      check(prefix, isBlock && cidr !== undefined && cidrContainsCidr(cidr, prefix));
+    }
     for (const prefix of eni.ipv6Prefixes) {
-      check(prefix, ipv6Cidr !== undefined && cidrContainsCidr(ipv6Cidr, prefix));
+      const isBlock = cidrPrefixLength(prefix) === 80;
+      check(prefix, isBlock && ipv6Cidr !== undefined && cidrContainsCidr(ipv6Cidr, prefix));
     }
   }
   if (seen.size !== region.holders.size) {

@@ -154,7 +154,7 @@ async function live(
   return { hash: kernel.traceHash(), broken: end.kind === 'Broken' ? end.rule : undefined };
 }
 
-describe('[IP-3] [ENI-1] [ENI-4] the simulated EC2 keeps its own rules', () => {
+describe('[IP-3] [IP-4] [ENI-1] [ENI-4] the simulated EC2 keeps its own rules', () => {
   test('under any calls, overlapping and lost, and whatever people do', async () => {
     const step = fc.record({
       command: fc.constantFrom(...COMMANDS),

@@ -74,16 +74,22 @@ export function sightEnis(lab: Lab, want: CheckOf<'enis'>): Sighting {
 }
 
 export function sightAddresses(lab: Lab, want: CheckOf<'addresses'>): Sighting {
-  const held = secondaryEnis(lab, nodeOf(lab, want.node)).reduce(
-    (sum, eni) => sum + podAddresses(eni).length,
-    0,
-  );
+  const enis = secondaryEnis(lab, nodeOf(lab, want.node));
+  const held = enis.reduce((sum, eni) => sum + podAddresses(eni).length, 0);
+  const prefixes = enis.reduce((sum, eni) => sum + eni.prefixes.length, 0);
   const status = lab.cluster.admin.nodeNetwork(want.node)?.status;
   const used = status === undefined ? 0 : servedPodCount(status);
+  const parts = [
+    { is: held, wanted: want.held, word: 'held' },
+    { is: used, wanted: want.used, word: 'used' },
+    { is: prefixes, wanted: want.prefixes, word: 'prefixes' },
+  ].filter(({ word, wanted }) => wanted !== undefined || word !== 'prefixes');
   return {
-    held: held === want.held && (want.used === undefined || want.used === used),
-    seen: `${want.node} holds ${held}, ${used} used`,
-    expected: `${want.held} held${want.used === undefined ? '' : `, ${want.used} used`}`,
+    held: parts.every(({ is, wanted }) => wanted === undefined || wanted === is),
+    seen: `${want.node}: ${parts.map(({ is, word }) => `${is} ${word}`).join(', ')}`,
+    expected: parts
+      .flatMap(({ wanted, word }) => (wanted === undefined ? [] : [`${wanted} ${word}`]))
+      .join(', '),
   };
 }
 

@@ -50,8 +50,13 @@ const enis = closed({
 /** The secondary addresses that a node holds in EC2. */
 const addresses = closed({
   node: nodeName,
-  held: count,
+  /** Addresses, those of prefixes one by one. */
+  held: count.optional(),
   used: count.optional(),
+  /** IPv4 prefixes. */
+  prefixes: count.optional(),
+}).refine(({ held, used, prefixes }) => (held ?? used ?? prefixes) !== undefined, {
+  error: 'give held, used or prefixes',
 });
 
 /** ADD succeeded, the agent publishes the address as used, and EC2 has it on an ENI of the node. */
@@ -96,7 +101,7 @@ const alive = closed({ connections: z.array(localName).min(1, 'name at least one
 
 const condition = closed({
   node: nodeName,
-  type: z.enum(['EniConfigSelected', 'AddressesAvailable', 'AgentReady']),
+  type: z.enum(['EniConfigSelected', 'AddressesAvailable', 'PrefixesAvailable', 'AgentReady']),
   status: z.enum(['True', 'False', 'Unknown']),
   says: texts.default([]),
 });

@@ -103,6 +103,27 @@ steps:
   - { expect: they run, within: 1m, running: { pods: [web-*], subnet: pods, families: [IPv4] } }`),
     ],
     [
+      'mode Prefix in a subnet that is broken up: single addresses, and blocks again once there are some',
+      world(`steps:
+  - createPods: { node: n1, prefix: web, count: 20 }
+  - { expect: they run on blocks, within: 1m, addresses: { node: n1, held: 48, used: 20, prefixes: 3 } }
+  - fragmentSubnet: { subnet: pods }
+  - launchNode: n2
+  - createPods: { node: n2, prefix: late, count: 12 }
+  - { expect: they run on single addresses, within: 1m, running: { pods: [late-*], subnet: pods } }
+  - { expect: without any block, addresses: { node: n2, used: 12, prefixes: 0 } }
+  - { expect: the node says why, condition: { node: n2, type: PrefixesAvailable, status: 'False', says: [InsufficientCidrBlocks] } }
+  - defragmentSubnet: { subnet: pods }
+  - deletePods: [late-1, late-2, late-3]
+  - createPods: { node: n2, prefix: more, count: 3 }
+  - { expect: blocks are asked for again, within: 4m, condition: { node: n2, type: PrefixesAvailable, status: 'True' } }
+  - deletePods: [late-*, more-*]
+  - { expect: what is left is a block, within: 5m, addresses: { node: n2, held: 16, used: 0, prefixes: 1 } }`).replace(
+        'WARM_IP_TARGET: 1',
+        'ENABLE_PREFIX_DELEGATION: true',
+      ),
+    ],
+    [
       'deleted pods give their addresses back, and a pod may come back under its name',
       world(`steps:
   - createPods: { node: n1, prefix: web, count: 3 }
