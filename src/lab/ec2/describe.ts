@@ -7,7 +7,7 @@ import { type Random, randomInt } from '../../ports/random.ts';
 import { chance, shuffled } from '../kernel/draw.ts';
 import { STALENESS_MAX_MS } from './ec2-profile.ts';
 import { forgetTerminated } from './instance-operations.ts';
-import type { Region } from './region.ts';
+import { type Region, tagText } from './region.ts';
 import type { VersionedMap } from './versioned-map.ts';
 
 /** From which moment an object is seen; asked once per object. */
@@ -55,7 +55,18 @@ function candidates(region: Region, filter: EniFilter): readonly EniId[] {
   if (filter.instanceIds !== undefined) {
     return filter.instanceIds.flatMap((instanceId) => [...(region.enisNear.get(instanceId) ?? [])]);
   }
+  if (filter.tag !== undefined) return taggedCandidates(region, filter.tag);
   return region.enis.recentKeys();
+}
+
+function taggedCandidates(region: Region, { key, value }: NonNullable<EniFilter['tag']>): readonly EniId[] {
+  const values = typeof value === 'string' ? [value] : value;
+  return values.flatMap((one) => {
+    const tagged = region.enisTagged.get(tagText(key, one)) ?? new Set<EniId>();
+    for (const eniId of tagged) if (!region.enis.isRecent(eniId)) tagged.delete(eniId);
+    if (tagged.size === 0) region.enisTagged.delete(tagText(key, one));
+    return [...tagged];
+  });
 }
 
 /** Every filter that is given must match. */

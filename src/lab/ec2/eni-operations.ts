@@ -21,7 +21,7 @@ import {
   tooManyGroups,
 } from './ec2-errors.ts';
 import { limitsOf, takeForCreate, UNATTACHED_ADDRESS_MAX } from './prefix-operations.ts';
-import { giveAddresses, givePrefixes, newId, type Region, takeAddresses } from './region.ts';
+import { giveAddresses, givePrefixes, newId, type Region, tagText, takeAddresses } from './region.ts';
 import { GROUPS_PER_ENI_MAX } from './security-group.ts';
 
 type Ec2Result<T> = Result<T, Ec2Failure>;
@@ -83,6 +83,10 @@ export function putNewEni(
   const eni: Ec2Eni = { ...making, mac: newMac(region), zone: subnet.zone, status: 'available' };
   region.enis.put(eni.eniId, eni);
   region.createdAt.set(eni.eniId, region.clock.now());
+  for (const [key, value] of Object.entries(eni.tags)) {
+    const tagged = region.enisTagged.get(tagText(key, value)) ?? new Set();
+    region.enisTagged.set(tagText(key, value), tagged.add(eni.eniId));
+  }
   region.emit({ kind: 'EniCreated', eni });
   return eni;
 }

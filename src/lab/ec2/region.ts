@@ -74,6 +74,8 @@ export interface Region {
   readonly enis: VersionedMap<EniId, Ec2Eni>;
   /** Milliseconds since the epoch, by ENI. */
   readonly createdAt: Map<EniId, number>;
+  /** `key=value` -> ENIs with this tag, and ones that are gone; an ENI keeps the tags that it is made with. */
+  readonly enisTagged: Map<string, Set<EniId>>;
   /** instance -> ENIs that are or were attached to it */
   readonly enisNear: Map<InstanceId, Set<EniId>>;
   /** Every attachment that exists -> its ENI. */
@@ -118,6 +120,7 @@ export function createRegion({ clock, draws, profile, struck }: RegionOptions): 
     instances: versioned(),
     enis: versioned(),
     createdAt: new Map(),
+    enisTagged: new Map(),
     enisNear: new Map(),
     attachments: new Map(),
     terminatedAt: new Map(),
@@ -157,6 +160,8 @@ interface IdTypes {
 /** A new id as AWS makes them: 17 hex digits of which the first is 0. */
 export const newId = <Prefix extends keyof IdTypes>(region: Region, prefix: Prefix): IdTypes[Prefix] =>
   `${prefix}-0${randomHex(region.draws.ids, 16)}` as IdTypes[Prefix];
+
+export const tagText = (key: string, value: string): string => `${key}=${value}`;
 
 export const holderKey = (vpcId: VpcId, held: Ip | Cidr): string => `${vpcId} ${held}`;
 

@@ -7,6 +7,8 @@ export interface VersionedMap<K, V> {
   values(): readonly V[];
   /** What the key held at a time no longer ago than the history reaches; undefined when it held nothing. */
   asOf(key: K, at: number): V | undefined;
+  /** Whether the key holds something now or did within the history. */
+  isRecent(key: K): boolean;
   /** Keys that hold something now or did within the history. */
   recentKeys(): readonly K[];
 }
@@ -62,6 +64,10 @@ export function createVersionedMap<K, V>({ now, historyMs }: VersionedMapOptions
     },
     values: () => [...current.values()],
     asOf: (key, at) => versions.get(key)?.findLast((version) => version.at <= at)?.value,
+    isRecent: (key) => {
+      forgetOldDeletions();
+      return versions.has(key);
+    },
     recentKeys: () => {
       forgetOldDeletions();
       return [...versions.keys()];
