@@ -49,6 +49,8 @@ export interface SharedState {
    * them is handed out, though it be forgotten and granted anew (IP-6). Writer: status-writer.
    */
   toldWithdrawn: ReadonlySet<Ip>;
+  /** When the status was written last, milliseconds since boot; undefined: not in this life. Writer: status-writer. */
+  statusWrittenAt: number | undefined;
   /** address -> the ENI by which the host routes it. Writer: host-keeper. */
   routed: ReadonlyMap<Ip, EniId>;
   /** ENIs whose link has not appeared. Writer: host-keeper. */
@@ -76,6 +78,7 @@ export const initialState = (): SharedState => ({
   startedEmpty: false,
   recovered: false,
   toldWithdrawn: new Set(),
+  statusWrittenAt: undefined,
   routed: new Map(),
   pendingEnis: [],
   pods: new Map(),

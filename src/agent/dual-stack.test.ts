@@ -11,6 +11,7 @@ import {
   addressIn,
   COOLDOWN_MS,
   createWorld,
+  STATUS_GAP_MS,
   errorIn,
   type World,
   type WorldOptions,
@@ -64,7 +65,7 @@ describe('a pod with both families [IP-8]', () => {
       { dst: '::/0', gw: 'fe80::1' },
     ]);
     assert.deepEqual(podRoutes(world), [`${V4}/32`, `${V6}/128`]);
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.deepEqual(
       world.status()?.used,
       [V4, V6].map((ip) => ({ ip, pod: 'shop/a' })),
@@ -98,14 +99,14 @@ describe('a pod with both families [IP-8]', () => {
     await world.add('b');
     await world.del('a');
     assert.deepEqual(podRoutes(world), ['10.1.0.5/32', '2001:db8:0:1:5:0:a01:5/128']);
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.deepEqual(world.status()?.cooling, [V4, V6]);
     const { ips } = resultIn(await world.add('c'));
     assert.deepEqual(
       ips.map(({ address }) => address),
       [`${V4}/32`, `${V6}/128`],
     );
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.deepEqual(world.status()?.cooling, []);
   });
 
@@ -114,7 +115,7 @@ describe('a pod with both families [IP-8]', () => {
     await world.add('a');
     world.crash(true);
     await world.start();
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.equal(addressIn(await world.add('b')), '10.1.0.5/32');
     await world.cni({ command: 'GC', validAttachments: [] });
     assert.deepEqual(podRoutes(world), []);
@@ -126,9 +127,9 @@ describe('a pod with both families [IP-8]', () => {
     world.crash();
     await rewriteJournal(world, []);
     await world.start();
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.equal(addressIn(await world.add('b')), '10.1.0.5/32');
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.deepEqual(
       world.status()?.used.map(({ ip }) => ip),
       ['10.1.0.4', '10.1.0.5', '2001:db8:0:1:5:0:a01:4', '2001:db8:0:1:5:0:a01:5'],
@@ -147,7 +148,7 @@ describe('a pod with both families [IP-8]', () => {
       world.journal.records().filter((record) => !isOfA(record)),
     );
     await world.start();
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     const del: DelRequest = {
       command: 'DEL',
       sandbox: { containerId: 'a', ifName: 'eth0' },
@@ -155,7 +156,7 @@ describe('a pod with both families [IP-8]', () => {
       prevResult,
     };
     assert.equal((await world.cni(del)).kind, 'Done');
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.deepEqual(podRoutes(world), ['10.1.0.5/32', '2001:db8:0:1:5:0:a01:5/128']);
     assert.deepEqual(world.status()?.cooling, [V4, V6]);
   });
@@ -164,7 +165,7 @@ describe('a pod with both families [IP-8]', () => {
     const world = await dualWorld();
     const uid = world.applyPod('a', { 'eniwhere.io/allow-imds': 'true' });
     await world.add('a', 'a', uid);
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.deepEqual(world.imdsAllowed(), [V4]);
     assert.match(world.host.host.nftTables.get('eniwhere') ?? '', /set imds_allowed6 \{[^}]*a01:4\s/);
   });

@@ -27,8 +27,14 @@ export interface HostKeeper extends Worker {
   onPods(): void;
 }
 
-/** `onRouted` is called whenever more, or other, addresses are routed than before. */
-export function createHostKeeper(context: AgentContext, onRouted: () => void): HostKeeper {
+export interface HostEvents {
+  /** More, or other, addresses are routed than before. */
+  readonly onRouted: () => void;
+  /** The host is not as it should be: `hostFailure` says why. */
+  readonly onFailed: () => void;
+}
+
+export function createHostKeeper(context: AgentContext, { onRouted, onFailed }: HostEvents): HostKeeper {
   const { clock, log, stack } = context;
   let lookedAt = Number.NEGATIVE_INFINITY;
   const desired = createDesiredHost();
@@ -36,9 +42,11 @@ export function createHostKeeper(context: AgentContext, onRouted: () => void): H
     clock,
     log,
     label: 'host datapath',
-    run: () => {
+    run: async () => {
       lookedAt = clock.now();
-      return keepHost(context, desired, onRouted);
+      const nextMs = await keepHost(context, desired, onRouted);
+      if (context.shared.hostFailure !== undefined) onFailed();
+      return nextMs;
     },
   });
   const subscription = stack.onChange(() => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { addRequest, addressIn, errorIn, servingWorld, type World } from './testing-world.ts';
+import { addRequest, addressIn, errorIn, servingWorld, STATUS_GAP_MS, type World } from './testing-world.ts';
 
 const podLinks = (world: World): readonly string[] =>
   world.host.host.links.filter(({ kind }) => kind === 'veth').map(({ name }) => name);
@@ -231,7 +231,7 @@ describe('when the journal is lost while pods run', () => {
     await world.wait(2000);
     assert.equal((await world.del('a')).kind, 'Done');
     assert.deepEqual([held(world), podLinks(world)], [[], []]);
-    await world.wait(1000);
+    await world.wait(STATUS_GAP_MS);
     assert.deepEqual(world.status()?.cooling, ['10.1.0.4']);
   });
 

@@ -3,8 +3,10 @@
 import type { JournalRecord } from '../domain/ipam/ledger.ts';
 import { answerWithdrawals, forgettable, judgeSpec } from '../domain/ipam/withdrawal.ts';
 import type { NodeNetworkRecord } from '../ports/cluster.ts';
+import { sameData } from '../domain/same-data.ts';
 import type { AgentContext } from './agent-context.ts';
 import { recoverPods } from './recovery.ts';
+import type { StatusChange } from './status-pace.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 /** The API server has this long to answer after a start before the journal's spec is acted on, milliseconds. */
@@ -16,7 +18,7 @@ export interface SpecFollowerEvents {
   /** Another spec is acted on. */
   readonly onAccepted: () => void;
   /** Every wish of the spec has been looked at; what could be answered is in the ledger. */
-  readonly onAnswered: () => void;
+  readonly onAnswered: (change: StatusChange) => void;
 }
 
 /** To be woken when a record arrives, and when a pod or a cooldown ends: withdrawals may be answerable then. */
@@ -51,12 +53,13 @@ async function follow(context: AgentContext, events: SpecFollowerEvents): Promis
     if (!accepted.ok) return RETRY_MS;
   }
   const isNew = shared.accepted?.generation !== record.generation || shared.accepted.uid !== record.uid;
+  const isSameGrant = sameData(shared.accepted?.spec.enis, record.spec.enis);
   shared.accepted = { spec: record.spec, ...version };
   shared.offered = true;
   if (isNew) events.onAccepted();
   if (!(await recoverOnce(context))) return RETRY_MS;
   if (!(await answer(context, record))) return RETRY_MS;
-  events.onAnswered();
+  events.onAnswered(isSameGrant ? 'Generation' : 'Usage');
   return undefined;
 }
 
@@ -80,7 +83,7 @@ async function followJournal(context: AgentContext, events: SpecFollowerEvents):
     events.onAccepted();
   }
   if (!(await recoverOnce(context))) return RETRY_MS;
-  events.onAnswered();
+  events.onAnswered('Usage');
   return undefined;
 }
 

@@ -21,7 +21,8 @@ import { createPool, type Pool } from './pool.ts';
 import { createReaper } from './reaper.ts';
 import { createPodRepairer } from './repair-pods.ts';
 import { createSpecFollower } from './spec-follower.ts';
-import { createStatusWriter, STATUS_BATCH_MS } from './status-writer.ts';
+import { statusDelayMs, type StatusChange } from './status-pace.ts';
+import { createStatusWriter } from './status-writer.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 /** kubelet tries a failed sandbox again about every ten seconds; waiting for longer would only hold its worker. */
@@ -96,14 +97,18 @@ function assemble(deps: AgentDeps): Parts {
     endCooldown: (addresses) => store.endCooldown(addresses),
   });
 
-  const onProgress = (): void => {
+  const onProgress = (change: StatusChange): void => {
     if (notServing(context) === undefined) nowServing();
     pool.notify();
-    status.wakeWithin(STATUS_BATCH_MS);
+    onChange(change);
   };
-  const host = createHostKeeper(context, () => {
-    onProgress();
-    podRepairer.wake();
+  const onChange = (change: StatusChange): void => status.wakeWithin(statusDelayMs(context, change));
+  const host = createHostKeeper(context, {
+    onRouted: () => {
+      onProgress('Usage');
+      podRepairer.wake();
+    },
+    onFailed: () => onChange('Usage'),
   });
   const spec = createSpecFollower(context, {
     onAccepted: () => {
@@ -118,7 +123,7 @@ function assemble(deps: AgentDeps): Parts {
     spec.wake();
     host.onPods();
     pool.notify();
-    status.wakeWithin(STATUS_BATCH_MS);
+    onChange('Usage');
   };
   const podRepairer = createPodRepairer(context, lock);
   const reaper = createReaper(context, lock);

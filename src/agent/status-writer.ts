@@ -1,14 +1,12 @@
 // Writes NodeNetwork.status: batched, level-based, and only over the spec that it answers.
 
-import type { Condition } from '../domain/ipam/node-network.ts';
 import { isSameStatus, statusOf } from '../domain/ipam/node-status.ts';
 import { judgeSpec } from '../domain/ipam/withdrawal.ts';
 import type { NodeNetworkRecord } from '../ports/cluster.ts';
-import { type AgentContext, notServing } from './agent-context.ts';
+import type { AgentContext } from './agent-context.ts';
+import { agentReady } from './agent-ready.ts';
 import { createWorker, type Worker } from './worker.ts';
 
-/** Changes within this time are one write: a rollout of thirty pods is one or two, milliseconds. */
-export const STATUS_BATCH_MS = 300;
 /** Pause before a write that failed is tried again; it doubles with each failure, milliseconds. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
@@ -58,6 +56,7 @@ async function writeStatus(context: AgentContext, events: StatusWriterEvents): P
   });
   if (isSameStatus(record.status, status)) return 'Written';
   shared.toldWithdrawn = new Set([...shared.toldWithdrawn, ...record.status.withdrawn, ...status.withdrawn]);
+  shared.statusWrittenAt = clock.bootNow();
   const outcome = await cluster.updateNodeNetworkStatus({ ...record, status });
   switch (outcome.kind) {
     case 'ok':
@@ -97,15 +96,4 @@ function takeRecord(
   shared.record = record;
   onRecord();
   return 'Written';
-}
-
-/** Whether this node's agent serves, and if not, why. */
-export function agentReady(context: AgentContext): Pick<Condition, 'status' | 'reason' | 'message'> {
-  const starting = notServing(context);
-  if (starting !== undefined) return { status: 'False', reason: 'Starting', message: starting };
-  const journal = context.store.failure();
-  if (journal !== undefined) return { status: 'False', reason: 'JournalFailed', message: journal };
-  const host = context.shared.hostFailure;
-  if (host !== undefined) return { status: 'False', reason: 'HostNotApplied', message: host };
-  return { status: 'True', reason: 'Serving', message: 'pods get addresses and are wired' };
 }

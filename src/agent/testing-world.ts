@@ -252,11 +252,15 @@ export function addRequest(host: MemoryKernel, containerId: string, pod: string)
   };
 }
 
+/** Longer than the agent waits between two writes of the status. */
+export const STATUS_GAP_MS = 4_000;
+
 /** A node whose agent serves, with these addresses on its ENI 1. */
 export async function servingWorld(addresses: readonly string[], options: WorldOptions = {}): Promise<World> {
   const world = await createWorld(options);
   await world.start();
   await world.publish({ enis: [{ addresses }] });
+  await world.wait(STATUS_GAP_MS);
   return world;
 }
 

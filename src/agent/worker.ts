@@ -9,7 +9,7 @@ const AFTER_MISTAKE_MS = 5000;
 export interface Worker {
   /** Runs as soon as the present run, if any, is over. */
   wake(): void;
-  /** Runs within `ms` milliseconds; wakes in between are one. */
+  /** Runs within `ms` milliseconds, and no sooner unless something else wakes it; of several such wishes the soonest counts. */
   wakeWithin(ms: number): void;
   /** Resolves once nothing runs any more. */
   stop(): Promise<void>;
@@ -24,7 +24,12 @@ export interface WorkerOptions {
   readonly run: () => Promise<number | undefined>;
 }
 
-type Plan = { readonly kind: 'Wish' | 'Resync'; readonly timer: Timer };
+interface Plan {
+  readonly kind: 'Wish' | 'Resync';
+  /** Milliseconds since boot. */
+  readonly at: number;
+  readonly timer: Timer;
+}
 
 export function createWorker({ clock, log, label, run }: WorkerOptions): Worker {
   let running: Promise<void> | undefined;
@@ -37,7 +42,7 @@ export function createWorker({ clock, log, label, run }: WorkerOptions): Worker 
 
   const schedule = (kind: Plan['kind'], ms: number): void => {
     plan?.timer.cancel();
-    plan = { kind, timer: clock.timer(ms, label, start) };
+    plan = { kind, at: clock.bootNow() + ms, timer: clock.timer(ms, label, start) };
   };
 
   async function runOnce(): Promise<void> {
@@ -73,7 +78,8 @@ export function createWorker({ clock, log, label, run }: WorkerOptions): Worker 
       else if (begun) again = true;
     },
     wakeWithin: (ms) => {
-      if (stopped || again || plan?.kind === 'Wish') return;
+      if (stopped || again) return;
+      if (plan?.kind === 'Wish' && plan.at <= clock.bootNow() + ms) return;
       if (running === undefined) schedule('Wish', ms);
       else if (begun) wishMs = Math.min(ms, wishMs ?? ms);
     },

@@ -1,0 +1,53 @@
+// How soon the object says what has changed on the node.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Condition } from '../domain/ipam/node-network.ts';
+import { servingWorld, STATUS_GAP_MS, type World } from './testing-world.ts';
+
+const BATCH_MS = 400;
+const usedCount = (world: World): number | undefined => world.status()?.used.length;
+const ADDRESSES = ['10.1.0.4', '10.1.0.5', '10.1.0.6'];
+
+const SHORT: Condition = {
+  type: 'AddressesAvailable',
+  status: 'False',
+  reason: 'SubnetFull',
+  message: 'the subnet is full',
+  lastTransitionAt: 0,
+};
+
+describe('the pace of the status [COST-2]', () => {
+  test('after a quiet time a change is told at once, and those that follow soon are told together', async () => {
+    const world = await servingWorld(ADDRESSES);
+    await world.add('a');
+    await world.wait(BATCH_MS);
+    assert.equal(usedCount(world), 1);
+    const writeCount = world.statusWriteCount();
+    await world.add('b');
+    await world.wait(BATCH_MS);
+    await world.add('c');
+    await world.wait(BATCH_MS);
+    assert.equal(world.statusWriteCount(), writeCount, 'nobody waits for it');
+    await world.wait(STATUS_GAP_MS);
+    assert.deepEqual([usedCount(world), world.statusWriteCount()], [3, writeCount + 1]);
+  });
+
+  test('an answer to a withdrawal is told at once, though the status has just been written', async () => {
+    const world = await servingWorld(ADDRESSES);
+    await world.add('a');
+    await world.wait(BATCH_MS);
+    await world.publish({ enis: [{ addresses: ADDRESSES, withdrawing: ['10.1.0.6'] }] });
+    assert.deepEqual(world.status()?.withdrawn, ['10.1.0.6']);
+  });
+
+  test('while addresses are short each change is told at once', async () => {
+    const world = await servingWorld(ADDRESSES);
+    await world.writeConditions([SHORT]);
+    for (const [n, pod] of ['a', 'b', 'c'].entries()) {
+      await world.add(pod);
+      await world.wait(BATCH_MS);
+      assert.equal(usedCount(world), n + 1);
+    }
+  });
+});
