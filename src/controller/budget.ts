@@ -68,6 +68,8 @@ export interface BucketFacts {
 export interface Budget {
   /** Takes a token, or gets the key in line: it is called by `onTurn` when its token is there, and then takes again. */
   take(action: BudgetAction, wish: Wish): boolean;
+  /** Takes a token that nobody waits for; else nobody gets in line. */
+  takeFree(action: BudgetAction): boolean;
   /** The key wants nothing any more. */
   forget(key: string): void;
   /** For the one reader: takes a token, or answers in how many milliseconds one will be there. */
@@ -138,6 +140,10 @@ export function createBudget({ clock, onTurn }: BudgetOptions): Budget {
       line.wait(key, priority, clock.now());
       if (bucket.timer === undefined) serve(bucket);
       return false;
+    },
+    takeFree: (action) => {
+      const bucket = bucketOf(action);
+      return bucket.tokens >= 1 && bucket.line.isEmpty() && pay(bucket, 0);
     },
     forget: (key) => {
       for (const bucket of buckets.values()) bucket.line.leave(key);

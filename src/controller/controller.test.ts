@@ -185,6 +185,7 @@ test('[SEL-15] a node that is left alone by its label gets nothing, keeps what i
   const addressCount = world.podEnis()[0]?.addresses.length;
   assert.equal(addressCount, 4, 'three pods and one warm');
   label('false');
+  await world.run(1);
   const before = world.ec2.calls.writeCount();
   world.startPods(9);
   await world.run(60);

@@ -30,6 +30,7 @@ import { readTrouble } from './read-trouble.ts';
 import { emitEvents, tellGroups, tellRefusal, tellTrouble, withOwnConditions } from './report.ts';
 import { removeStartupTaint } from './startup-taint.ts';
 import { snapshotOf } from './snapshot.ts';
+import { canWait, isGrowth } from './worth-a-write.ts';
 
 export interface ReconcileDeps {
   readonly cluster: ControllerCluster;
@@ -101,11 +102,9 @@ export async function reconcileNode(
   if (view.enis.some((eni) => !view.subnets.has(eni.subnetId))) deps.reads.readMissing();
 
   const published = deps.clusterView.nodeNetworks.get(name);
-  if (published === undefined || !sameData(published.spec, next.spec)) {
-    return publish(deps, { name, next, published, memory });
-  }
-  const action = next.actions[0];
-  if (action !== undefined && !isBackingOff) {
+  const action = isBackingOff ? undefined : next.actions[0];
+  if (!isTold({ published, next, view, action })) return publish(deps, { name, next, published, memory });
+  if (action !== undefined) {
     const acted = await act(deps, { name, view, next, action, memory });
     if (acted !== 'NoBudget') return acted;
   } else if (!isWaiting) deps.budget.forget(name);
@@ -119,6 +118,19 @@ export async function reconcileNode(
     (at) => at !== undefined,
   );
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);
+}
+
+/** Whether the object says what it has to say before `action` is carried out. */
+function isTold(of: {
+  readonly published: NodeNetworkRecord | undefined;
+  readonly next: Plan;
+  readonly view: NodeView;
+  readonly action: Action | undefined;
+}): boolean {
+  const { published, next, view, action } = of;
+  if (published === undefined) return false;
+  if (sameData(published.spec, next.spec)) return true;
+  return canWait({ published: published.spec, next: next.spec, enis: view.enis, action });
 }
 
 interface Affordable {
@@ -139,9 +151,15 @@ function withinBudget(deps: ReconcileDeps, of: Affordable): { next: Plan; isWait
   const isNew = whole.spec.intents.some((intent) => !noted.has(intent.id));
   if (!isNew || memory.hasCreateToken) return { next: whole, isWaiting: false };
   const wish = { key: name, priority: priorityOf('CreateEni', view, whole) };
-  // A key stands in one line at a time: what is noted already goes first, or it would leave each line for the other.
-  const isBusy = whole.actions.length > 0;
-  if (!isBackingOff && !isBusy && deps.budget.take('CreateNetworkInterface', wish)) {
+  // A key stands in one line at a time: what is noted already goes first, or it would leave each line for the other. But
+  // where nobody stands in line, the intent is noted with the ENI that has to be published anyway.
+  const [action] = whole.actions;
+  const isBusy = action !== undefined;
+  const isPaid = (): boolean =>
+    isBusy
+      ? !isGrowth(action) && deps.budget.takeFree('CreateNetworkInterface')
+      : deps.budget.take('CreateNetworkInterface', wish);
+  if (!isBackingOff && isPaid()) {
     memory.hasCreateToken = true;
     return { next: whole, isWaiting: false };
   }
