@@ -127,15 +127,9 @@ function assemble(deps: AgentDeps): Parts {
   };
   const podRepairer = createPodRepairer(context, lock);
   const reaper = createReaper(context, lock);
-  const loader = createWorker({
-    clock,
-    log,
-    label: 'load journal',
-    run: () =>
-      loadJournal(context, () => {
-        spec.wake();
-        reaper.wake();
-      }),
+  const loader = createLoader(context, () => {
+    spec.wake();
+    reaper.wake();
   });
   const watches = [
     followNodeNetwork(context, () => spec.wake()),
@@ -154,6 +148,11 @@ function assemble(deps: AgentDeps): Parts {
     serving,
     stopCooldowns: () => cooldowns.stop(),
   };
+}
+
+function createLoader(context: AgentContext, onLoaded: () => void): Worker {
+  const { clock, log } = context;
+  return createWorker({ clock, log, label: 'load journal', run: () => loadJournal(context, onLoaded) });
 }
 
 async function loadJournal(context: AgentContext, onLoaded: () => void): Promise<number | undefined> {

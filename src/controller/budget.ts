@@ -109,12 +109,6 @@ export function createBudget({ clock, onTurn }: BudgetOptions): Budget {
     refill(bucket, clock.now());
     return bucket;
   };
-  const pay = (bucket: Bucket, waitedMs: number): true => {
-    bucket.tokens -= 1;
-    bucket.grantedCount += 1;
-    bucket.waitedMs += waitedMs;
-    return true;
-  };
   /** Calls as many of the line as there are tokens for, and looks again when there will be another. */
   const serve = (bucket: Bucket): void => {
     bucket.timer?.cancel();
@@ -173,6 +167,13 @@ export function createBudget({ clock, onTurn }: BudgetOptions): Budget {
         return { action, tokens, rateShare, grantedCount, throttledCount, waitedMs, waiting: line.counts() };
       }),
   };
+}
+
+function pay(bucket: Bucket, waitedMs: number): true {
+  bucket.tokens -= 1;
+  bucket.grantedCount += 1;
+  bucket.waitedMs += waitedMs;
+  return true;
 }
 
 const createBucket = (action: BudgetAction, now: number): Bucket => ({

@@ -262,6 +262,9 @@ function startWatches(parts: Parts, { reads, onNews, lookAtAll }: WatchEvents): 
     follow('Namespace', (namespace, before) => {
       if (before === undefined || !sameData(before.annotations, namespace.annotations)) lookAtAll();
     }),
-    follow('NodeNetwork', (record) => onNews(record.name)),
+    follow('NodeNetwork', (record, before) => {
+      // The echo of an own write says what its answer has said.
+      if (before?.resourceVersion !== record.resourceVersion) onNews(record.name);
+    }),
   ];
 }
