@@ -290,4 +290,17 @@ export const MUTANTS: readonly Mutant[] = [
     faults: 'workload.annotationOdds=0.2',
     seedCount: 10,
   },
+  {
+    name: 'a line of the budget is looked at each millisecond until a claim lapses',
+    edits: [
+      {
+        file: 'controller/budget.ts',
+        find: 'return waitMs > 0 ? Math.min(waitMs, CALL_LIFE_MS) : CALL_LIFE_MS + 1;',
+        replace: 'return Math.max(1, Math.min(waitMs, CALL_LIFE_MS));',
+      },
+    ],
+    faults:
+      'ec2.throttleOdds=0.2,ec2.serverErrorOdds=0.1,ec2.staleOdds=0.8,ec2.staleMs=3000,ec2.stalePerObject=true,cluster.gapOdds=0.1,cluster.lostAnswerOdds=0.1,person.subnetFillingsPerHour=30,person.tokenSpreesPerHour=30,workload.annotationOdds=0.2,workload.eniConfigToggleOdds=0.1,workload.classOdds=0.05,workload.forcedDeletionOdds=0.5,workload.recreationOdds=0.5',
+    seedCount: 40,
+  },
 ];

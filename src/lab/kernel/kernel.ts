@@ -4,7 +4,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { createEventHeap, type EventHeap, type SimEvent } from './event-heap.ts';
 import { createIncarnation, type Incarnation, type IncarnationContext } from './incarnation.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
-import { createTrace, nameOf, type Trace } from './trace.ts';
+import { createTrace, nameOf, type Trace, type TracedEvent } from './trace.ts';
 
 export interface KernelOptions {
   /** 32 bits. */
@@ -20,6 +20,8 @@ export interface RunRequest {
   readonly untilMs: number;
   /** Lets every promise that can go on go on: one macrotask turn. Handed in, since the kernel itself knows no real time. */
   readonly drain: () => Promise<void>;
+  /** Called before every event. */
+  readonly onEvent?: (event: TracedEvent) => void;
   /** Called after every event: what rule is broken, or undefined. */
   readonly check?: () => string | undefined;
   /** Called after every event: true ends the run early. */
@@ -78,7 +80,7 @@ interface Timeline {
 }
 
 /** Runs the next event that is due by `untilMs`, or keeps it for one who is stopped; false when there is none. */
-function step(timeline: Timeline, untilMs: number): boolean {
+function step(timeline: Timeline, { untilMs, onEvent }: RunRequest): boolean {
   const next = timeline.heap.peek();
   if (next === undefined || next.at > untilMs) return false;
   timeline.heap.pop();
@@ -90,6 +92,7 @@ function step(timeline: Timeline, untilMs: number): boolean {
   }
   timeline.eventCount += 1;
   timeline.trace.add(next);
+  onEvent?.(next);
   next.run();
   return true;
 }
@@ -99,7 +102,7 @@ async function runEvents(timeline: Timeline, request: RunRequest): Promise<RunEn
   let instant = timeline.now;
   let eventsOfInstant = 0;
   await request.drain();
-  while (step(timeline, request.untilMs)) {
+  while (step(timeline, request)) {
     await request.drain();
     const rule = request.check?.();
     if (rule !== undefined) return { kind: 'Broken', rule };

@@ -11,6 +11,7 @@ import { createLeadershipChecker } from '../../checkers/leadership-checker.ts';
 import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
 import { createOfferChecker } from '../../checkers/offer-checker.ts';
 import { createOwnConfigChecker } from '../../checkers/own-config-checker.ts';
+import { createPaceChecker, type PaceChecker } from '../../checkers/pace-checker.ts';
 import { createRestChecker } from '../../checkers/rest-checker.ts';
 import { createSelectionChecker, type Place } from '../../checkers/selection-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
@@ -44,10 +45,15 @@ export interface JudgesDeps {
   readonly tell: (text: string) => void;
 }
 
+/** What the owners of agents' events are called by. */
+const AGENT = 'agent/';
+
 export interface Judges {
   /** What nodes tell of their pods. */
   readonly register: PodRegister;
   onDiskLost(node: NodeName): void;
+  /** To be called for every event of the run. */
+  readonly onEvent: PaceChecker['onEvent'];
   /** The first broken rule. */
   brokenRule(): BrokenRule | undefined;
   podsServed(): number;
@@ -109,6 +115,7 @@ export function createJudges(deps: JudgesDeps): Judges {
     onDiskLost: (node) => {
       for (const checker of checkers) checker.onDiskLost?.(node);
     },
+    onEvent: createPaceChecker(truth, (owner) => isController(owner) || owner.startsWith(AGENT)).onEvent,
     brokenRule: () => firstBroken,
     podsServed: () => podsServed,
     startCalm: robbery.startCalm,

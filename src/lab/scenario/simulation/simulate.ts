@@ -67,7 +67,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const phase = async (ms: number, after: () => void): Promise<void> => {
     if (end.kind !== 'TimeUp') return;
     untilMs += ms;
-    end = await kernel.run({ untilMs, drain: options.drain, check });
+    end = await kernel.run({ untilMs, drain: options.drain, check, onEvent: judges.onEvent });
     if (end.kind === 'TimeUp') after();
     else if (end.kind !== 'Broken')
       judges.register.broken('LV-1', `the run ended early: ${JSON.stringify(end)}`);
