@@ -28,6 +28,8 @@ export interface ControllerSettings {
   readonly excessHoldMs: number;
   /** Key of the taint that nodes may register with, and that goes once their network serves. */
   readonly startupTaint: string;
+  /** Key of the taint that a node gets while a further pod would find no address there; none when empty. */
+  readonly noAddressTaint: string;
   /** Pods may choose their ENIConfig by annotation. */
   readonly podsChoose: boolean;
 }
@@ -68,6 +70,7 @@ export function parseControllerSettings(env: Environment): Result<ControllerSett
     onEniConfigChange: read.choice('ENIWHERE_ON_ENI_CONFIG_CHANGE', ['Cordon', 'Keep'], 'Cordon'),
     excessHoldMs: (read.count('ENIWHERE_EXCESS_HOLD_SECONDS') ?? 30) * 1000,
     podsChoose: read.flag('ENIWHERE_POD_ENI_CONFIG', true),
+    noAddressTaint: read.text('ENIWHERE_NO_ADDRESS_TAINT', ''),
     startupTaint: read.text('ENIWHERE_STARTUP_TAINT', 'eniwhere.io/network-not-ready'),
   };
   if (settings.addressFamilies.length === 0)

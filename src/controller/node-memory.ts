@@ -5,6 +5,8 @@ import type { Obstacle } from '../domain/ipam/node-view.ts';
 
 export interface NodeMemory {
   excessSince?: number;
+  /** Since when a further pod would get no address. */
+  noAddressSince?: number;
   obstacles: Obstacle[];
   /** Intents whose first try failed definitely. */
   readonly failedIntents: Set<IntentId>;

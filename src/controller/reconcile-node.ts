@@ -23,6 +23,7 @@ import type { EniConfigUses } from './eni-config-uses.ts';
 import { cureFor, obstacleOf, subnetOf } from './failure-cure.ts';
 import { failureText } from './failure-text.ts';
 import { publishIpResources } from './ip-resources.ts';
+import { keepNoAddressTaint } from './no-address-taint.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { Ec2ReadLoop } from './read-ec2.ts';
 import { priorityOf } from './priority.ts';
@@ -111,10 +112,12 @@ export async function reconcileNode(
   const reported = await report(deps, { name, next, published, memory });
   if (reported !== undefined) return reported;
   const taintRetryMs = await removeStartupTaint(deps, name, view.settings.targets);
+  const noAddressRetryMs = await keepNoAddressTaint(deps, name, view, memory);
   const resourcesRetryMs = await publishIpResources(deps, name, view);
-  const retryMs = taintRetryMs ?? resourcesRetryMs;
-  const retryAt = retryMs === undefined ? undefined : now + retryMs;
-  const times = [next.nextCheckAt, retryAt, isBackingOff ? memory.backOffUntil : undefined].filter(
+  const retries = [taintRetryMs, noAddressRetryMs, resourcesRetryMs].flatMap((ms) =>
+    ms === undefined ? [] : [now + ms],
+  );
+  const times = [next.nextCheckAt, ...retries, isBackingOff ? memory.backOffUntil : undefined].filter(
     (at) => at !== undefined,
   );
   return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - now);

@@ -5,7 +5,8 @@ import { networkServes } from '../domain/ipam/network-serves.ts';
 import type { WarmTargets } from '../domain/ipam/warm-targets.ts';
 import type { ClusterReader, ClusterWriter, NodeRecord } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
-import { type ClusterView, recordEvent } from './cluster-view.ts';
+import type { ClusterView } from './cluster-view.ts';
+import { writeTaint } from './write-taint.ts';
 
 interface Deps {
   readonly cluster: Pick<ClusterReader, 'get'> & Pick<ClusterWriter, 'removeNodeTaint'>;
@@ -13,8 +14,6 @@ interface Deps {
   readonly log: Log;
   readonly settings: { readonly startupTaint: string };
 }
-
-const RETRY_MS = 1_000;
 
 /** Removes the taint if it is there and may go. Answers when to try again after a write that failed, ms. */
 export async function removeStartupTaint(
@@ -32,19 +31,11 @@ export async function removeStartupTaint(
     log.debug('the startup taint stays', { node: name, because: verdict.because });
     return undefined;
   }
-  const outcome = await deps.cluster.removeNodeTaint(node, settings.startupTaint);
-  if (outcome.kind === 'ok') {
-    recordEvent(clusterView, 'Node', { type: 'Applied', object: outcome.value });
-    log.info('the network serves: startup taint removed', { node: name, taint: settings.startupTaint });
-    return undefined;
-  }
-  const cause = outcome.kind === 'failed' ? outcome.failure.message : outcome.cause;
-  log.info('the startup taint was not removed', { node: name, cause });
-  // kubelet writes its node every few seconds, so the version in hand is easily an old one.
-  const fresh = await deps.cluster.get('Node', name);
-  if (fresh.kind === 'ok' && fresh.value !== undefined)
-    recordEvent(clusterView, 'Node', { type: 'Applied', object: fresh.value });
-  return RETRY_MS;
+  return writeTaint(deps, name, {
+    write: () => deps.cluster.removeNodeTaint(node, settings.startupTaint),
+    said: 'the network serves: startup taint removed',
+    fields: { taint: settings.startupTaint },
+  });
 }
 
 const hasTaint = ({ taints }: NodeRecord, key: string): boolean => taints.some((taint) => taint.key === key);

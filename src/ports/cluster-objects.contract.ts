@@ -89,6 +89,16 @@ export function nodeRules(rule: Rule): void {
     assert.deepEqual(value(await world.cluster.get('Node', NODE))?.taints, [other]);
   });
 
+  rule('a taint is added beside others, and to a node without any', async (world) => {
+    const bare = await world.applyNode(NODE);
+    const first = value(await world.cluster.addNodeTaint(bare, own));
+    assert.deepEqual(first.taints, [own]);
+    failsWith(await world.cluster.addNodeTaint(bare, other), 'conflict');
+    const second = value(await world.cluster.addNodeTaint(first, other));
+    assert.deepEqual(second.taints, [own, other]);
+    assert.deepEqual(value(await world.cluster.get('Node', NODE))?.taints, [own, other]);
+  });
+
   rule('a taint that somebody has changed meanwhile is not taken away', async (world) => {
     const before = await world.applyNode(NODE);
     await world.taintNode(NODE, [own, other]);

@@ -164,6 +164,8 @@ export interface ClusterWriter {
     spec: Pick<EniConfig, 'subnetId' | 'securityGroupIds'>,
   ): Promise<ClusterOutcome<EniConfigRecord>>;
   deleteEniConfig(record: EniConfigRecord): Promise<ClusterOutcome<void>>;
+  /** Adds the taint beside those that are there. */
+  addNodeTaint(record: NodeRecord, taint: NodeTaint): Promise<ClusterOutcome<NodeRecord>>;
   /** Takes away every taint with this key, whatever its value and effect; others stay. */
   removeNodeTaint(record: NodeRecord, key: string): Promise<ClusterOutcome<NodeRecord>>;
   /**

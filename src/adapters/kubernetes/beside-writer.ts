@@ -5,9 +5,9 @@ import type {
   ClusterWriter,
   NodeNetworkClassStatus,
   NodeRecord,
+  NodeTaint,
 } from '../../ports/cluster.ts';
 import { done } from '../../ports/outcome.ts';
-import type { ApiCall } from './api-client.ts';
 import { applyPart, managed, type WriterOptions } from './apply.ts';
 import { asRecord } from './as-record.ts';
 import { resourceOf } from './resources.ts';
@@ -22,6 +22,7 @@ export type BesideWriter = Pick<
   | 'createEniConfig'
   | 'updateEniConfigSpec'
   | 'deleteEniConfig'
+  | 'addNodeTaint'
   | 'removeNodeTaint'
   | 'setExtendedResources'
 >;
@@ -61,6 +62,7 @@ export function createBesideWriter(options: WriterOptions): BesideWriter {
       });
       return outcome.kind === 'ok' ? done(undefined) : outcome;
     },
+    addNodeTaint: async (record, taint) => asRecord('Node', await addTaint(options, record, taint)),
     removeNodeTaint: async (record, key) => asRecord('Node', await removeTaint(options, record, key)),
     setExtendedResources: async (record, resources) => {
       const gone = Object.keys(record.extendedResources).filter((name) => !(name in resources));
@@ -105,12 +107,38 @@ function removeTaint(
       { op: 'test', path: `/spec/taints/${position}/key`, value: key },
       { op: 'remove', path: `/spec/taints/${position}` },
     ]);
-  const call: ApiCall = {
-    what: `remove taint ${key} from node "${name}"`,
+  return patchNode(
+    options,
+    { name, resourceVersion },
+    { what: `remove taint ${key} from`, changes: removals },
+  );
+}
+
+/** At the end of the list, which is not there at all on a node without taints. */
+const addTaint = (
+  options: WriterOptions,
+  record: NodeRecord,
+  taint: NodeTaint,
+): Promise<ClusterOutcome<unknown>> =>
+  patchNode(options, record, {
+    what: `add taint ${taint.key} to`,
+    changes: [
+      record.taints.length === 0
+        ? { op: 'add', path: '/spec/taints', value: [taint] }
+        : { op: 'add', path: '/spec/taints/-', value: taint },
+    ],
+  });
+
+function patchNode(
+  { api, fieldManager }: WriterOptions,
+  { name, resourceVersion }: Pick<NodeRecord, 'name' | 'resourceVersion'>,
+  { what, changes }: { readonly what: string; readonly changes: readonly object[] },
+): Promise<ClusterOutcome<unknown>> {
+  return api.call({
+    what: `${what} node "${name}"`,
     method: 'PATCH',
-    path: `${resourceOf('Node').path}/${encodeURIComponent(name)}?${managed(options.fieldManager)}`,
+    path: `${resourceOf('Node').path}/${encodeURIComponent(name)}?${managed(fieldManager)}`,
     contentType: JSON_PATCH,
-    body: [{ op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion }, ...removals],
-  };
-  return options.api.call(call);
+    body: [{ op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion }, ...changes],
+  });
 }

@@ -42,6 +42,7 @@ function apply(object: unknown, { op, path, value }: Operation): void {
   assert.ok(typeof at === 'object' && at !== null, `the patch names what is not there: ${path}`);
   if (op === 'test') assert.deepEqual((at as Fields)[last], value);
   else if (op === 'remove' && Array.isArray(at)) at.splice(Number(last), 1);
+  else if (op === 'add' && Array.isArray(at)) at.splice(last === '-' ? at.length : Number(last), 0, value);
   else if (op === 'remove') delete (at as Fields)[last];
   else (at as Fields)[last] = value;
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { nthAddress } from '../address/cidr.ts';
 import type { Ip } from '../address/ip.ts';
 import { intentId, type PodKey, podKey, type SecurityGroupId } from '../ids.ts';
 import { sameData } from '../same-data.ts';
@@ -10,7 +11,18 @@ import type { Action } from './action.ts';
 import { emptyStatus, type NodeNetworkSpec } from './node-network.ts';
 import type { EniView, NodeView, PodPool } from './node-view.ts';
 import { plan } from './plan.ts';
-import { addresses, eniId, nodeView, OTHER_SUBNET, podEni, settings, unattached } from './testing.ts';
+import {
+  addresses,
+  cidr,
+  eniId,
+  nodeView,
+  OTHER_SUBNET,
+  podEni,
+  published,
+  settings,
+  settled,
+  unattached,
+} from './testing.ts';
 
 const GROUP = 'sg-0000000000000000b' as SecurityGroupId;
 const keys = (namespace: string, count: number): readonly PodKey[] =>
@@ -247,6 +259,27 @@ describe('[POD-7] an idle ENI makes room for pods that wait', () => {
       plan(bound)?.spec.enis.map((eni) => eni.cordoned),
       [false, false, false],
     );
+  });
+
+  it('an ENI with a prefix is given up with all of it', () => {
+    const [first, second] = [cidr('10.1.3.0/28'), cidr('10.1.3.16/28')];
+    const base = nodeView({
+      podEnis: [podEni(1, { prefixes: [first] }), podEni(2, { prefixes: [second] })],
+      settings: { ...settings, mode: 'Prefix', targets: { warmEni: 0, warmPrefix: 1 } },
+      pods: keys('default', 1),
+    });
+    const used = { pod: podKey('default', 'p1'), ip: nthAddress(first, 3) };
+    const before = published(settled(published(base, { used: [used] })), { used: [used] });
+    const next = plan({ ...before, podPools: [chosenPool(1)] });
+    assert.deepEqual(
+      next?.spec.enis.map((eni) => [eni.cordoned, eni.withdrawing.length]),
+      [
+        [false, 0],
+        [false, 0],
+        [true, 16],
+      ],
+    );
+    assert.equal(next?.isMakingRoom, true);
   });
 
   it('comes to rest whatever pods come and go, and no live address is ever detached', () => {

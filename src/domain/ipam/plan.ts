@@ -133,9 +133,12 @@ function waitingOf(
   conditions: readonly OwnCondition[],
 ): Pick<Plan, 'waiting' | 'stuck'> {
   const blockedNode = conditions.find((one) => one.status === 'False');
+  const selected = conditions.find((one) => one.type === 'EniConfigSelected' && one.status === 'False');
   const ofPools = parts.flatMap(({ pool, chosen, condition }) => {
+    // A pod for which there is a free address has only to come for it.
+    if (demandShortfall(pool.counts) === 0) return [];
     const ownBlocked = condition.status === 'False' ? condition : undefined;
-    const blocked = chosen ? ownBlocked : blockedNode;
+    const blocked = ownBlocked ?? (chosen ? undefined : selected);
     return blocked === undefined ? [] : [{ pods: pool.waiting, blocked }];
   });
   const refused = (view.choosing?.pods ?? []).flatMap((decision) =>

@@ -158,9 +158,15 @@ function eniConfigWriterOf(context: ClientContext): EniConfigWriter {
 
 function nodeWriterOf(
   context: ClientContext,
-): Pick<ClusterWriter, 'removeNodeTaint' | 'setExtendedResources'> {
+): Pick<ClusterWriter, 'addNodeTaint' | 'removeNodeTaint' | 'setExtendedResources'> {
   const { server, store, clock } = context;
   return {
+    addNodeTaint: (record, taint) =>
+      server.request(clock, 'update:Node', () =>
+        checked(context, 'Node', record, () =>
+          store.update('Node', record.name, (before) => ({ ...before, taints: [...before.taints, taint] })),
+        ),
+      ),
     removeNodeTaint: (record, key) =>
       server.request(clock, 'update:Node', () =>
         checked(context, 'Node', record, () =>
