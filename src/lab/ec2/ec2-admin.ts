@@ -1,6 +1,6 @@
 // The lab's hand in EC2: what people, other tools and AWS itself do, past the API and its troubles.
 
-import type { Ip } from '../../domain/address/ip.ts';
+import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
@@ -23,6 +23,7 @@ import {
   createVpc,
   deleteSecurityGroup,
   deleteSubnet,
+  reserveForPrefixes,
   type SecurityGroupMaking,
   setGroupRules,
   setSubnetTags,
@@ -53,6 +54,8 @@ export interface Ec2Admin {
   createSubnet(making: SubnetMaking): Ec2Result<SubnetFacts>;
   /** The subnet has exactly these tags from now on. */
   setSubnetTags(subnetId: SubnetId, tags: Readonly<Record<string, string>>): Ec2Result<void>;
+  /** A subnet CIDR reservation of type prefix. */
+  reserveForPrefixes(subnetId: SubnetId, block: Cidr): Ec2Result<void>;
   deleteSubnet(subnetId: SubnetId): Ec2Result<void>;
   createSecurityGroup(making: SecurityGroupMaking): Ec2Result<SimSecurityGroup>;
   setGroupRules(
@@ -107,6 +110,7 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
     createVpc: (making) => byPerson(() => createVpc(region, making)),
     createSubnet: (making) => byPerson(() => createSubnet(region, making)),
     setSubnetTags: (subnetId, tags) => byPerson(() => setSubnetTags(region, subnetId, tags)),
+    reserveForPrefixes: (subnetId, block) => byPerson(() => reserveForPrefixes(region, subnetId, block)),
     deleteSubnet: (subnetId) => byPerson(() => deleteSubnet(region, subnetId)),
     createSecurityGroup: (making) => byPerson(() => createSecurityGroup(region, making)),
     setGroupRules: (groupId, rules) => byPerson(() => setGroupRules(region, groupId, rules)),

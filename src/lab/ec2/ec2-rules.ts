@@ -15,7 +15,7 @@ export function brokenEc2Rules(region: Region): readonly string[] {
   return [...conservation(region, enis), ...addresses(region, enis), ...attachments(region)];
 }
 
-/** IP-3: free + reserved + primaries + secondaries + 16 per prefix + occupied = size, in every subnet. */
+/** IP-3: free + kept for prefixes + reserved + primaries + secondaries + 16 per prefix + occupied = size, in every subnet. */
 function conservation(region: Region, enis: readonly Ec2Eni[]): readonly string[] {
   const held = new Map<SubnetId, number>();
   for (const eni of enis) {
@@ -25,7 +25,8 @@ function conservation(region: Region, enis: readonly Ec2Eni[]): readonly string[
   return region.subnets.values().flatMap((facts) => {
     const pool = poolOf(region, facts.subnetId);
     const heldCount = held.get(facts.subnetId) ?? 0;
-    const sum = pool.freeCount() + pool.reservedCount + pool.occupiedCount() + heldCount;
+    const freeCount = pool.freeCount() + pool.keptCount();
+    const sum = freeCount + pool.reservedCount + pool.occupiedCount() + heldCount;
     const broken: string[] = [];
     if (sum !== pool.size) {
       broken.push(

@@ -10,23 +10,25 @@ import { newId, poolOf, type Region, takeScattered } from './region.ts';
 
 const DESCRIPTION = 'ELB net/scattered';
 
-/** Makes ENIs that hold one address of each whole free /28 block of the subnet; answers how many addresses that is. */
+/** Makes ENIs that hold one address of each whole free /28 block outside reservations; answers how many addresses that is. */
 export function fragmentSubnet(region: Region, subnetId: SubnetId): Result<number, Ec2Failure> {
   const subnet = region.subnets.get(subnetId);
   if (subnet === undefined) return subnetNotFound(subnetId);
   const { vpcId } = subnet;
   const vpc = region.vpcs.get(vpcId);
   assert(vpc !== undefined, `VPC ${vpcId} of subnet ${subnetId} exists`);
-  const blockCount = poolOf(region, subnetId).freePrefixCount();
-  for (let taken = 0; taken < blockCount; taken += UNATTACHED_ADDRESS_MAX) {
+  let takenCount = 0;
+  // One more turn than there can be blocks: the last one finds none.
+  for (let turn = 0; turn <= poolOf(region, subnetId).size; turn++) {
     const place = { eniId: newId(region, 'eni'), subnetId, vpcId };
     const [primaryAddress, ...addresses] = takeScattered(region, place, UNATTACHED_ADDRESS_MAX);
-    assert(primaryAddress !== undefined, `${subnetId} has another whole block`);
+    if (primaryAddress === undefined) break;
+    takenCount += 1 + addresses.length;
     const held = { primaryAddress, addresses, prefixes: [], ipv6Prefixes: [] };
     const securityGroupIds = [vpc.defaultSecurityGroupId];
     putNewEni(region, { ...place, ...held, securityGroupIds, description: DESCRIPTION, tags: {} });
   }
-  return ok(blockCount);
+  return ok(takenCount);
 }
 
 /** Deletes the ENIs that `fragmentSubnet` made; answers how many addresses they held. */

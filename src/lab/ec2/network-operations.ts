@@ -16,7 +16,7 @@ import {
   vpcNotFound,
 } from './ec2-errors.ts';
 import { createIpv6PrefixPool } from './ipv6-prefix-pool.ts';
-import { newId, type Region, type SimVpc } from './region.ts';
+import { newId, poolOf, publishFreeCount, type Region, type SimVpc } from './region.ts';
 import { EGRESS_ALL, type GroupRule, type SimSecurityGroup } from './security-group.ts';
 import { createSubnetPool } from './subnet-pool.ts';
 
@@ -121,6 +121,22 @@ function refuseIpv6Block(region: Region, vpc: SimVpc, cidr: Cidr | undefined): R
       (each) => each.vpcId === vpc.vpcId && each.ipv6Cidr !== undefined && cidrOverlaps(each.ipv6Cidr, cidr),
     );
   return other && badRange(`The IPv6 CIDR '${cidr}' conflicts with subnet ${other.subnetId}.`);
+}
+
+/**
+ * CreateSubnetCidrReservation of type prefix: the block's addresses are for prefixes alone, also those that are in use
+ * still, once they are given back. https://docs.aws.amazon.com/vpc/latest/userguide/subnet-cidr-reservation.html
+ */
+export function reserveForPrefixes(region: Region, subnetId: SubnetId, block: Cidr): Ec2Result<void> {
+  const subnet = region.subnets.get(subnetId);
+  if (subnet === undefined) return subnetNotFound(subnetId);
+  if (!cidrContainsCidr(subnet.cidr, block) || cidrPrefixLength(block) > 28) {
+    return badRange(`The CIDR '${block}' is no block of /28 or larger within the subnet's ${subnet.cidr}.`);
+  }
+  poolOf(region, subnetId).keepForPrefixes(block);
+  publishFreeCount(region, subnetId);
+  region.emit({ kind: 'SubnetChanged', subnetId });
+  return ok(undefined);
 }
 
 /** CreateTags and DeleteTags at once: the subnet has exactly these. */

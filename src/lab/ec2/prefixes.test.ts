@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';
-import { nthAddress } from '../../domain/address/cidr.ts';
+import { cidrContains, cidrContainsCidr, nthAddress } from '../../domain/address/cidr.ts';
 import { freeBlockCount } from '../../domain/address/free-blocks.ts';
 import type { Cidr } from '../../domain/address/ip.ts';
 import { reservedAddresses } from '../../domain/address/subnet.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
-import type { CreateEniRequest, Ec2, Ec2Outcome } from '../../ports/ec2.ts';
+import type { CreateEniRequest, Ec2, Ec2Eni, Ec2Outcome } from '../../ports/ec2.ts';
 import { createKernel } from '../kernel/kernel.ts';
 import { settle } from '../kernel/settle.ts';
 import type { Ec2Fault } from './ec2-fault.ts';
@@ -92,6 +92,61 @@ describe('a fragmented subnet', () => {
     const subnet = world.sim.truth.subnet(subnetId);
     assert.ok(subnet !== undefined && subnet.freeAddressCount > 200);
     assert.ok(subnet.freePrefixCount < 4, `${subnet.freePrefixCount} of 14 blocks are whole`);
+  });
+});
+
+describe('a subnet CIDR reservation of type prefix', () => {
+  const reserved = (block: string): World => {
+    const world = createWorld({ randomAddresses: false });
+    must(world.sim.admin.reserveForPrefixes(world.subnetId, block as Cidr));
+    return world;
+  };
+  const create = (world: World, change: Partial<CreateEniRequest>): Promise<Ec2Outcome<Ec2Eni>> =>
+    world.run(() => world.ec2.createNetworkInterface(request(world, change)));
+
+  test('its addresses are not counted as free, and no single address is taken of them', async () => {
+    const world = reserved('10.0.1.128/25');
+    const [subnet] = value(await world.run(() => world.ec2.describeSubnets([world.subnetId])));
+    // 128 outside, of which AWS keeps four and the instance has one; the last of AWS's five lies inside.
+    assert.equal(subnet?.freeAddressCount, 128 - 4 - 1);
+    for (let n = 0; n < 12; n++) {
+      const { addresses } = value(await create(world, { secondaryAddressCount: 9 }));
+      assert.ok(addresses.every((one) => !cidrContains('10.0.1.128/25' as Cidr, one)));
+    }
+    assert.equal(
+      codeOf(await create(world, { secondaryAddressCount: 9 })),
+      'subnet-full InsufficientFreeAddressesInSubnet',
+    );
+    assert.equal(codeOf(await create(world, { prefixCount: 3 })), 'ok', 'blocks are free all the same');
+  });
+
+  test('prefixes are taken of it, and of nothing else', async () => {
+    const world = reserved('10.0.1.128/26');
+    const { prefixes, eniId } = value(await create(world, { prefixCount: 4 }));
+    assert.ok(prefixes.every((one) => cidrContainsCidr('10.0.1.128/26' as Cidr, one)));
+    assert.equal(codeOf(await create(world, { prefixCount: 1 })), 'no-free-block InsufficientCidrBlocks');
+    value(await world.run(() => world.ec2.unassignPrefixes({ eniId, prefixes: prefixes.slice(0, 1) })));
+    assert.deepEqual(value(await create(world, { prefixCount: 1 })).prefixes, prefixes.slice(0, 1));
+    assert.deepEqual(world.sim.truth.brokenRules(), []);
+  });
+
+  test('an address in it that was in use before stays so, and joins it once it is given back', async () => {
+    const world = createWorld();
+    const eni = value(await create(world, { secondaryAddressCount: 40 }));
+    must(world.sim.admin.reserveForPrefixes(world.subnetId, '10.0.1.0/24' as Cidr));
+    assert.equal(world.sim.truth.subnet(world.subnetId)?.freeAddressCount, 0);
+    const before = world.sim.truth.subnet(world.subnetId)?.freePrefixCount ?? 0;
+    value(await world.run(() => world.ec2.deleteNetworkInterface({ eniId: eni.eniId })));
+    const after = world.sim.truth.subnet(world.subnetId);
+    assert.equal(after?.freeAddressCount, 0);
+    assert.ok((after?.freePrefixCount ?? 0) > before);
+    assert.deepEqual(world.sim.truth.brokenRules(), []);
+  });
+
+  test('is a block of /28 or larger within the subnet', () => {
+    const { sim, subnetId } = createWorld();
+    for (const block of ['10.0.1.0/29', '10.0.2.0/24', '10.0.0.0/16'])
+      assert.ok(!sim.admin.reserveForPrefixes(subnetId, block as Cidr).ok, block);
   });
 });
 

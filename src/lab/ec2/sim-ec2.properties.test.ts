@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as macrotask } from 'node:timers/promises';
 import * as fc from 'fast-check';
+import type { Cidr } from '../../domain/address/ip.ts';
 import type { AttachmentId, EniId, SubnetId } from '../../domain/ids.ts';
 import type { Ec2 } from '../../ports/ec2.ts';
 import { randomInt } from '../../ports/random.ts';
@@ -44,6 +45,7 @@ const COMMANDS = [
   'vacate',
   'fragment',
   'defragment',
+  'reserve',
   'foreign',
   'person-detach',
   'person-delete',
@@ -75,6 +77,8 @@ function performAsPerson({ sim, account }: World, { command, which }: Step): voi
   if (command === 'occupy') must(admin.occupyAddresses(subnetId, which % 20));
   if (command === 'fragment') must(admin.fragmentSubnet(subnetId));
   if (command === 'defragment') must(admin.defragmentSubnet(subnetId));
+  if (command === 'reserve')
+    admin.reserveForPrefixes(account.subnetId, `10.0.1.${16 * (which % 8)}/28` as Cidr);
   if (command === 'vacate') must(admin.vacateAddresses(subnetId, which % 20));
   if (command === 'foreign') admin.createForeignEni({ subnetId, instanceId });
   if (command === 'person-detach' && eniId !== undefined) admin.detachEni(eniId);

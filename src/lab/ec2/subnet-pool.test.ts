@@ -50,7 +50,16 @@ test('giving back what nobody holds is a mistake of the lab', () => {
 
 test('whatever is taken and given back, every address has one holder and the counts add up', () => {
   const step = fc.record({
-    op: fc.constantFrom('take', 'give', 'take-prefixes', 'give-prefixes', 'occupy', 'scatter', 'vacate'),
+    op: fc.constantFrom(
+      'take',
+      'give',
+      'take-prefixes',
+      'give-prefixes',
+      'occupy',
+      'scatter',
+      'keep',
+      'vacate',
+    ),
     count: fc.nat({ max: 8 }),
     isRandom: fc.boolean(),
   });
@@ -86,6 +95,9 @@ test('whatever is taken and given back, every address has one holder and the cou
           const given = [...prefixes].slice(0, count);
           pool.givePrefixes(given);
           for (const prefix of given) prefixes.delete(prefix);
+        } else if (op === 'keep') {
+          // Half of the subnet at most, so that single addresses are to be had.
+          pool.keepForPrefixes(`10.0.0.${64 + 16 * (count % 4)}/28` as Cidr);
         } else if (op === 'scatter') {
           for (const address of pool.takeScattered(count)) {
             assert.ok(!held.has(address), `${address} is given out twice`);
@@ -94,7 +106,8 @@ test('whatever is taken and given back, every address has one holder and the cou
         } else if (op === 'occupy') pool.occupy(count);
         else pool.vacate(count);
         const heldCount = held.size + 16 * prefixes.size;
-        assert.equal(pool.freeCount() + pool.reservedCount + pool.occupiedCount() + heldCount, pool.size);
+        const freeCount = pool.freeCount() + pool.keptCount();
+        assert.equal(freeCount + pool.reservedCount + pool.occupiedCount() + heldCount, pool.size);
       }
     }),
     { seed: 4711, numRuns: 300 },

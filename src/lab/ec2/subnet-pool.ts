@@ -6,7 +6,15 @@ import { ipv4FromNumber, ipv4ToNumber } from '../../domain/address/ip-number.ts'
 import { reservedAddresses } from '../../domain/address/subnet.ts';
 import { assert } from '../../domain/result.ts';
 import { type Random, randomInt } from '../../ports/random.ts';
-import { type BlockPool, createBlockPool } from './block-pool.ts';
+import {
+  type AddressUses,
+  createAddressUses,
+  FREE,
+  OCCUPIED,
+  PREFIX_SIZE,
+  RESERVED,
+  TAKEN,
+} from './address-uses.ts';
 
 /** `order` draws where the search for a free address starts; the lowest free address first without it. */
 export interface TakeRequest {
@@ -27,64 +35,31 @@ export interface SubnetPool {
   takeScattered(count: number): readonly Ip[];
   /** Gives back addresses that `take` or `takeScattered` gave out. */
   give(addresses: readonly Ip[]): void;
-  /** Whole free /28 blocks, aligned as AWS aligns them: all of them, or undefined and none. */
+  /**
+   * Whole free /28 blocks, aligned as AWS aligns them: all of them, or undefined and none. Of the reservation for
+   * prefixes, where there is one: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
+   */
   takePrefixes(request: TakeRequest): readonly Cidr[] | undefined;
   /** Gives back prefixes that `takePrefixes` gave out. */
   givePrefixes(prefixes: readonly Cidr[]): void;
-  /** /28 blocks without any address in use. */
+  /** /28 blocks without any address in use, of which prefixes are taken. */
   freePrefixCount(): number;
+  /** Free addresses that only prefixes may have, and that no count of free ones holds. */
+  keptCount(): number;
+  /** A subnet CIDR reservation of type prefix: a block of /28 or larger within the subnet. */
+  keepForPrefixes(block: Cidr): void;
   /** Occupies at most `count` free addresses, highest first; answers how many. */
   occupy(count: number): number;
   /** Frees at most `count` occupied addresses, lowest first; answers how many. */
   vacate(count: number): number;
 }
 
-const FREE = 0;
-const RESERVED = 1;
-const TAKEN = 2;
-const OCCUPIED = 3;
-
 const PREFIX_LENGTH = 28;
-const PREFIX_SIZE = 16;
-
-/** What becomes of each address of a block, by its number. */
-interface Uses {
-  /** One byte per address: subnets are /16 to /28 in AWS, so it is little. */
-  readonly of: Uint8Array;
-  /** The /28 blocks without any address in use. */
-  readonly wholeBlocks: BlockPool;
-  freeCount(): number;
-  put(index: number, use: number): void;
-}
-
-function createUses(size: number): Uses {
-  const of = new Uint8Array(size);
-  const freeIn = new Uint8Array(size / PREFIX_SIZE).fill(PREFIX_SIZE);
-  const wholeBlocks = createBlockPool(freeIn.length);
-  for (let block = 0; block < freeIn.length; block++) wholeBlocks.set(block, true);
-  let freeCount = size;
-  return {
-    of,
-    wholeBlocks,
-    freeCount: () => freeCount,
-    put: (index, use) => {
-      const change = Number(use === FREE) - Number(of[index] === FREE);
-      of[index] = use;
-      if (change === 0) return;
-      const block = Math.floor(index / PREFIX_SIZE);
-      const freeInBlock = (freeIn[block] ?? 0) + change;
-      freeIn[block] = freeInBlock;
-      freeCount += change;
-      const isWhole = freeInBlock === PREFIX_SIZE;
-      if (wholeBlocks.isFree(block) !== isWhole) wholeBlocks.set(block, isWhole);
-    },
-  };
-}
 
 export function createSubnetPool(cidr: Cidr): SubnetPool {
   const base = ipv4ToNumber(firstAddress(cidr));
   const size = Number(cidrSize(cidr));
-  const uses = createUses(size);
+  const uses = createAddressUses(size);
   const reserved = reservedAddresses(cidr);
   for (const address of reserved) uses.put(ipv4ToNumber(address) - base, RESERVED);
   // Every address below is not free, so a search for the lowest free one may start here.
@@ -129,7 +104,7 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
       for (const address of addresses) giveRange(address, ipv4ToNumber(address) - base, 1);
     },
     takePrefixes: ({ count, order }) =>
-      uses.wholeBlocks.find(count, order)?.map((block) => {
+      (uses.hasReservation() ? uses.keptBlocks : uses.wholeBlocks).find(count, order)?.map((block) => {
         const start = block * PREFIX_SIZE;
         for (let index = start; index < start + PREFIX_SIZE; index++) uses.put(index, TAKEN);
         return blockOf(ipv4FromNumber(base + start), PREFIX_LENGTH);
@@ -139,14 +114,20 @@ export function createSubnetPool(cidr: Cidr): SubnetPool {
         giveRange(prefix, ipv4ToNumber(firstAddress(prefix)) - base, PREFIX_SIZE);
       }
     },
-    freePrefixCount: () => uses.wholeBlocks.freeCount(),
+    freePrefixCount: () => (uses.hasReservation() ? uses.keptBlocks : uses.wholeBlocks).freeCount(),
+    keptCount: () => uses.keptCount(),
+    keepForPrefixes: (block) => {
+      const start = ipv4ToNumber(firstAddress(block)) - base;
+      const end = start + Number(cidrSize(block));
+      for (let index = start; index < end; index += PREFIX_SIZE) uses.keep(index / PREFIX_SIZE);
+    },
     ...occupationOf(uses, free),
   };
 }
 
 /** What others than ENIs take. */
 function occupationOf(
-  uses: Uses,
+  uses: AddressUses,
   free: (index: number) => void,
 ): Pick<SubnetPool, 'occupiedCount' | 'occupy' | 'vacate'> {
   let occupiedCount = 0;

@@ -15,9 +15,10 @@ export async function buildVpc(scenario: Scenario, hand: Ec2Hand): Promise<void>
   await hand.setInstanceLimits(INSTANCE_TYPES);
   const cidrs = [cidr, ...secondaryCidrs, ...(ipv6Cidr === undefined ? [] : [ipv6Cidr])];
   made(await hand.createVpc({ vpcId, cidrs }));
-  for (const { id, zone, cidr, ipv6Cidr, tags } of subnets) {
+  for (const { id, zone, cidr, ipv6Cidr, prefixReservations, tags } of subnets) {
     const ipv6 = ipv6Cidr === undefined ? {} : { ipv6Cidr };
     made(await hand.createSubnet({ subnetId: id, vpcId, zone, cidr, ...ipv6, tags }));
+    for (const block of prefixReservations) made(await hand.reserveForPrefixes(id, block));
   }
   // Groups may name each other, so all of them exist before any rule is set.
   for (const { id, name } of securityGroups)

@@ -156,6 +156,11 @@ suite('a mistake in a scenario file is told with its line and column', () => {
       "2001:db8::/48: a VPC's IPv6 block is a /56",
     ],
     [
+      'a reservation outside its subnet',
+      replaced('cidr: 10.0.16.0/20', 'cidr: 10.0.16.0/20, prefixReservations: [10.0.32.0/24]'),
+      '10.0.32.0/24 is no block of /28 or larger within 10.0.16.0/20',
+    ],
+    [
       "a subnet's IPv6 block in a VPC without one",
       replaced('cidr: 10.0.16.0/20', "cidr: 10.0.16.0/20, ipv6Cidr: '2001:db8::/64'"),
       "2001:db8::/64 lies outside the VPC's IPv6 block (it has none)",

@@ -63,6 +63,12 @@ function checkVpc(scenario: Scenario, complain: Complain): void {
         path,
         `${subnet.cidr}: a subnet is a /${SUBNET_PREFIX_LENGTH_MIN} to a /${SUBNET_PREFIX_LENGTH_MAX}`,
       );
+    for (const block of subnet.prefixReservations)
+      if (!cidrContainsCidr(subnet.cidr, block) || cidrPrefixLength(block) > SUBNET_PREFIX_LENGTH_MAX)
+        complain(
+          ['vpc', 'subnets', index, 'prefixReservations'],
+          `${block} is no block of /${SUBNET_PREFIX_LENGTH_MAX} or larger within ${subnet.cidr}`,
+        );
     const other = subnets.slice(0, index).find(({ cidr }) => cidrOverlaps(cidr, subnet.cidr));
     if (other !== undefined && other.cidr !== subnet.cidr)
       complain(path, `${subnet.cidr} overlaps subnet ${other.name} (${other.cidr})`);

@@ -33,6 +33,8 @@ const subnet = closed({
   cidr: ipv4Cidr,
   /** A /64 of the VPC's IPv6 block. */
   ipv6Cidr: ipv6Cidr.optional(),
+  /** Subnet CIDR reservations of type prefix. */
+  prefixReservations: z.array(ipv4Cidr).default([]),
   tags: textMap.default({}),
 });
 
