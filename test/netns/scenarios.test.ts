@@ -1,4 +1,4 @@
-// The scenarios beside the demo, with real packets: a cluster that grows, and two tenants on one node.
+// The scenarios beside the demo, with real packets: a cluster that grows, two tenants on one node, address families.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -11,6 +11,7 @@ const stories: readonly [string, string][] = [
   ['[U06] [LV-5] one pod subnet per zone, then one per node group, then several by hash', 'three-stages'],
   ['[U08] [PFX-2] [PFX-4] blocks of addresses, and a subnet that is broken up', 'prefixes'],
   ['[U102] [POD-3] [POD-5] two tenants on one node, kept apart by security groups', 'two-tenants'],
+  ['[IP-9] [SEL-16] [DP-5] node groups with both families, IPv6 alone and IPv4; one gains IPv6', 'families'],
 ];
 
 for (const [title, name] of stories)
