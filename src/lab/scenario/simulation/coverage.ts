@@ -50,7 +50,8 @@ export interface CoverageRecorder {
 }
 
 export function createCoverage(ec2: SimEc2, cluster: SimCluster): CoverageRecorder {
-  const counts = new Map<string, number>();
+  // fault -> how often it struck in each of the states, in their order
+  const counts = new Map<string, number[]>();
   const facts = (): Facts => ({
     records: cluster.admin.list('NodeNetwork'),
     eniConfigs: cluster.admin.list('EniConfig'),
@@ -58,27 +59,32 @@ export function createCoverage(ec2: SimEc2, cluster: SimCluster): CoverageRecord
     isSubnetFull: ec2.truth.subnets().some(({ freeAddressCount }) => freeAddressCount === 0),
   });
   // Faults strike far more often than anything changes.
-  let known: readonly string[] | undefined;
+  let known: readonly number[] | undefined;
   const forget = (): void => {
     known = undefined;
   };
   ec2.onChange(forget);
   cluster.admin.onChange(forget);
-  const statesNow = (): readonly string[] => {
+  const statesNow = (): readonly number[] => {
     const now = facts();
-    return Object.entries(STATES).flatMap(([state, holds]) => (holds(now) ? [state] : []));
+    return Object.values(STATES).flatMap((holds, index) => (holds(now) ? [index] : []));
   };
   return {
     struck: (fault) => {
       known ??= statesNow();
-      for (const state of known) {
-        const pair = pairOf(fault, state);
-        counts.set(pair, (counts.get(pair) ?? 0) + 1);
-      }
+      let ofFault = counts.get(fault);
+      if (ofFault === undefined) counts.set(fault, (ofFault = []));
+      for (const state of known) ofFault[state] = (ofFault[state] ?? 0) + 1;
     },
-    counts: () => counts,
+    counts: () => new Map([...counts].flatMap(([fault, ofFault]) => pairsOf(fault, ofFault))),
   };
 }
+
+const pairsOf = (fault: string, counts: readonly number[]): readonly (readonly [string, number])[] =>
+  Object.keys(STATES).flatMap((state, index) => {
+    const count = counts[index] ?? 0;
+    return count === 0 ? [] : [[pairOf(fault, state), count] as const];
+  });
 
 const pairOf = (fault: string, state: string): string => `${fault}: ${state}`;
 
