@@ -86,6 +86,16 @@ async function startUpMs(directory: string): Promise<number> {
   return percentile(times, 0.5);
 }
 
+/** Ticks of /proc/PID/stat in a second, whatever the kernel's own. */
+const TICKS_PER_SECOND = 100;
+
+/** User and system time of the process and its threads: on a busy machine the only time that is its own. */
+function processorMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
+}
+
 const cell = (value: number): string => value.toFixed(1).padStart(8);
 
 /** Prints a table; answers our medians' shares of the first peer's. */
@@ -156,9 +166,14 @@ async function bench(): Promise<void> {
         }
       }
       existing = count;
+      const before = processorMs(agent.pid);
       const single = await measure(contenders, 1, RUN_COUNT);
+      const perPair = (processorMs(agent.pid) - before) / (RUN_COUNT + WARM_UP_COUNT);
       const shares = report(`${count} pods, one at a time`, contenders, single);
       ours.push(single[0] ?? { ADD: [], DEL: [] });
+      console.log(
+        `  the agent's processor time for an ADD, its DEL and what follows: ${perPair.toFixed(1)} ms`,
+      );
       const many = await measure(contenders, PARALLEL, ROUND_COUNT);
       report(`${count} pods, ${PARALLEL} at once`, contenders, many);
       if (count > 0) judge(shares, ours);

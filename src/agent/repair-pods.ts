@@ -1,9 +1,10 @@
 // Gives pods back what other programs took from them on the host: their links' names, the links up, and their routes.
 
+import type { Ip } from '../domain/address/ip.ts';
 import { desiredHost } from '../domain/datapath/desired-host.ts';
 import { hostLinkMac } from '../domain/datapath/desired-pod.ts';
 import { type Allocation, allocationOf } from '../domain/ipam/ledger.ts';
-import type { LinkView, PodLinkView } from '../ports/network-stack.ts';
+import type { LinkView } from '../ports/network-stack.ts';
 import { type AgentContext, notServing } from './agent-context.ts';
 import { describeStackOutcome } from './describe-stack-outcome.ts';
 import type { KeyedLock } from './keyed-lock.ts';
@@ -27,9 +28,12 @@ export function createPodRepairer(context: AgentContext, lock: KeyedLock): Worke
     const links = await stack.listLinks();
     const views = await stack.listPodLinks(vethPrefix);
     if (links.kind !== 'ok' || views.kind !== 'ok') return RETRY_MS;
-    const harmed = [...context.store.ledger().allocations.values()].filter((pod) =>
-      isHarmed(pod, { links: links.value, views: views.value, hostMacOf }),
-    );
+    const seen = {
+      links: new Map(links.value.map((link) => [link.name, link])),
+      routed: new Map(views.value.map(({ hostLink, addresses }) => [hostLink, new Set(addresses)])),
+      hostMacOf,
+    };
+    const harmed = [...context.store.ledger().allocations.values()].filter((pod) => isHarmed(pod, seen));
     let wholly = true;
     for (const pod of harmed)
       wholly = (await lock(pod.pod, () => repair(context, pod, hostMacOf(pod)))) && wholly;
@@ -53,18 +57,18 @@ function createHostMacs(): HostMacOf {
   };
 }
 
+/** By the links' names. */
 interface Seen {
-  readonly links: readonly LinkView[];
-  readonly views: readonly PodLinkView[];
+  readonly links: ReadonlyMap<string, LinkView>;
+  readonly routed: ReadonlyMap<string, ReadonlySet<Ip>>;
   readonly hostMacOf: HostMacOf;
 }
 
 /** A pod without a link is no matter of repair: it is not wired yet, or gone; unless the link was renamed. */
-function isHarmed(pod: Allocation, { links, views, hostMacOf }: Seen): boolean {
-  const link = links.find(({ name }) => name === pod.hostLink);
-  if (link === undefined) return links.some(({ mac }) => mac === hostMacOf(pod));
-  const routed = new Set(views.find(({ hostLink }) => hostLink === pod.hostLink)?.addresses);
-  return !link.up || pod.addresses.some((ip) => !routed.has(ip));
+function isHarmed(pod: Allocation, { links, routed, hostMacOf }: Seen): boolean {
+  const link = links.get(pod.hostLink);
+  if (link === undefined) return [...links.values()].some(({ mac }) => mac === hostMacOf(pod));
+  return !link.up || pod.addresses.some((ip) => routed.get(pod.hostLink)?.has(ip) !== true);
 }
 
 /** False: it could not be done, and was logged. */

@@ -1,11 +1,13 @@
 // One Worker's hold on a node's own network namespace: its file and an rtnetlink socket inside it.
 
 import { closeNamespace, insideNamespace, type Namespace, openNamespace } from './namespace.ts';
+import { closeLinkSettings, type LinkSettings, openLinkSettings } from './sysctl.ts';
 import { closeNetlink, type NetlinkSocket, openRouteSocket } from './netlink-socket.ts';
 
 export interface HostNamespace {
   readonly namespace: Namespace;
   readonly netlink: NetlinkSocket;
+  readonly linkSettings: LinkSettings;
   /** The nftables table as we last wrote it, and as the kernel listed it right after. */
   nftTable: { readonly written: string; readonly listed: string } | undefined;
 }
@@ -13,7 +15,8 @@ export interface HostNamespace {
 export function openHostNamespace(netnsPath: string): HostNamespace {
   const namespace = openNamespace(netnsPath);
   try {
-    return { namespace, netlink: insideNamespace(namespace, openRouteSocket), nftTable: undefined };
+    const [linkSettings, netlink] = insideNamespace(namespace, () => [openLinkSettings(), openRouteSocket()]);
+    return { namespace, netlink, linkSettings, nftTable: undefined };
   } catch (error) {
     closeNamespace(namespace);
     throw error;
@@ -26,5 +29,6 @@ export const openHostSocket = ({ namespace }: HostNamespace): NetlinkSocket =>
 
 export function closeHostNamespace(host: HostNamespace): void {
   closeNetlink(host.netlink);
+  closeLinkSettings(host.linkSettings);
   closeNamespace(host.namespace);
 }

@@ -12,6 +12,7 @@ import {
   textAttribute,
   textOf,
   u32Attribute,
+  u8Attribute,
   u32Of,
   u8Of,
 } from './netlink-message.ts';
@@ -51,6 +52,7 @@ const IFLA_LINK = 5;
 const IFLA_OPERSTATE = 16;
 const IF_OPER_UP = 6;
 const IFLA_LINKINFO = 18;
+const IFLA_AF_SPEC = 26;
 const IFLA_GROUP = 27;
 const IFLA_NET_NS_FD = 28;
 const IFLA_EXT_MASK = 29;
@@ -58,6 +60,9 @@ const IFLA_INFO_KIND = 1;
 const IFLA_INFO_DATA = 2;
 const VETH_INFO_PEER = 1;
 const RTEXT_FILTER_SKIP_STATS = 8;
+const AF_INET6 = 10;
+const IFLA_INET6_ADDR_GEN_MODE = 8;
+const IN6_ADDR_GEN_MODE_NONE = 1;
 
 /** struct ifinfomsg */
 function linkHeader(index = 0, flags = 0, changeMask = 0): Buffer {
@@ -113,6 +118,17 @@ export const setLinkUp = (index: number, name: string): NetlinkMessage => ({
   type: RTM_NEWLINK,
   flags: 0,
   body: linkHeader(index, IFF_UP, IFF_UP),
+});
+
+/** `ip link set NAME addrgenmode none`: the link gets no IPv6 address of its own. Before it is up. */
+export const setNoIpv6Address = (index: number, name: string): NetlinkMessage => ({
+  step: `ip link set ${name} addrgenmode none`,
+  type: RTM_NEWLINK,
+  flags: 0,
+  body: Buffer.concat([
+    linkHeader(index),
+    nested(IFLA_AF_SPEC, nested(AF_INET6, u8Attribute(IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE))),
+  ]),
 });
 
 /** `ip link set NAME down` */

@@ -1,13 +1,21 @@
 // Making a pod's wiring (datapath.md, "Pod side").
 
-import { existsSync } from 'node:fs';
-import { familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
+import { familyOf, type Ip } from '../../domain/address/ip.ts';
 import { PODS_TABLE, ROUTE_PROTOCOL } from '../../domain/datapath/host-datapath.ts';
 import type { PodDatapath } from '../../domain/datapath/pod-datapath.ts';
 import { addHostAddress, IFA_F_NODAD } from './address.ts';
 import type { HostNamespace } from './host-namespace.ts';
 import { KernelRefusal, unless } from './kernel-refusal.ts';
-import { addVeth, deleteLink, getLink, isLinkName, type Link, LOOPBACK_INDEX, setLinkUp } from './link.ts';
+import {
+  addVeth,
+  deleteLink,
+  getLink,
+  isLinkName,
+  type Link,
+  LOOPBACK_INDEX,
+  setLinkUp,
+  setNoIpv6Address,
+} from './link.ts';
 import { waitOneMillisecond } from './libc.ts';
 import { insideNamespace, type Namespace, withNamespace } from './namespace.ts';
 import { replacePermanentNeighbour } from './neighbour.ts';
@@ -15,7 +23,7 @@ import type { NetlinkMessage } from './netlink-message.ts';
 import { closeNetlink, openRouteSocket, request } from './netlink-socket.ts';
 import { podGateway } from './pod-gateway.ts';
 import { defaultRoute, hostRoute, type ListedRoute, MAIN_TABLE, replaceRoute, RTN_UNICAST } from './route.ts';
-import { writeSysctl } from './sysctl.ts';
+import { writeLinkSetting, writeSysctl } from './sysctl.ts';
 
 /** Not a limit for wiring: a link that takes longer will be up a little later. */
 const CARRIER_WAIT_MS_MAX = 20;
@@ -29,7 +37,7 @@ export function wirePod(host: HostNamespace, pod: PodDatapath): void {
     let committed = false;
     try {
       raiseHostEnd(host, pod, hostEnd);
-      wirePodSide(pod, namespace);
+      wirePodSide(host, pod, namespace);
       routeToPod(host, pod, hostEnd);
       committed = true;
     } finally {
@@ -97,15 +105,24 @@ export function podVeth(host: HostNamespace, name: string): Link | undefined {
   throw new KernelRefusal(`ip link del ${name}`, 'EPERM', `${name} is not a veth: it is not a pod's link`);
 }
 
-function wirePodSide(pod: PodDatapath, namespace: Namespace): void {
-  const families = new Set(pod.addresses.map(familyOf));
+/**
+ * A pod without an IPv6 address gets none by its link's mode, which needs no look into the namespace's sysctls: that one
+ * takes the longer the more namespaces there are (sysctl.ts).
+ */
+function wirePodSide({ linkSettings }: HostNamespace, pod: PodDatapath, namespace: Namespace): void {
+  const hasIpv6 = pod.addresses.some((ip) => familyOf(ip) === 6);
   const netlink = insideNamespace(namespace, () => {
-    quietIpv6(pod.podLink, families);
+    if (hasIpv6) {
+      const directory = `net/ipv6/conf/${pod.podLink}`;
+      for (const [setting, value] of IPV6_SETTINGS) writeSysctl(`${directory}/${setting}`, value);
+    }
     return openRouteSocket();
   });
   try {
     const { index } = getLink(netlink, pod.podLink);
+    const isQuiet = hasIpv6 || linkSettings.ipv6 === undefined;
     request(netlink, [
+      ...(isQuiet ? [] : [setNoIpv6Address(index, pod.podLink)]),
       setLinkUp(LOOPBACK_INDEX, 'lo'),
       setLinkUp(index, pod.podLink),
       ...pod.addresses.flatMap((ip) => podAddressMessages(pod, index, ip)),
@@ -127,14 +144,27 @@ function podAddressMessages(pod: PodDatapath, index: number, ip: Ip): readonly N
   ];
 }
 
+/** With an IPv6 address: IPv6 on, no belief in router advertisements, and nothing to detect. */
+const IPV6_SETTINGS = [
+  ['disable_ipv6', '0'],
+  ['accept_ra', '0'],
+  ['accept_dad', '0'],
+] as const;
+
 function raiseHostEnd(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void {
-  insideNamespace(host.namespace, () => {
-    // The nftables guard checks sources, per packet and for both families. With policy rules about, the kernel would look
-    // each of them up once more, just to find that it is not one of the host's own: unless those were welcome.
-    writeSysctl(`net/ipv4/conf/${pod.hostLink}/rp_filter`, '0');
-    writeSysctl(`net/ipv4/conf/${pod.hostLink}/accept_local`, '1');
-    quietIpv6(pod.hostLink, new Set(pod.addresses.map(familyOf)));
-  });
+  const { ipv4, ipv6 } = host.linkSettings;
+  // The nftables guard checks sources, per packet and for both families. With policy rules about, the kernel would look
+  // each of them up once more, just to find that it is not one of the host's own: unless those were welcome.
+  writeLinkSetting(ipv4, `${pod.hostLink}/rp_filter`, '0');
+  writeLinkSetting(ipv4, `${pod.hostLink}/accept_local`, '1');
+  if (pod.addresses.some((ip) => familyOf(ip) === 6)) {
+    if (ipv6 === undefined)
+      throw new KernelRefusal(`wire pod behind ${pod.hostLink}`, 'EAFNOSUPPORT', 'this kernel has no IPv6');
+    for (const [setting, value] of IPV6_SETTINGS) writeLinkSetting(ipv6, `${pod.hostLink}/${setting}`, value);
+  } else if (ipv6 !== undefined) {
+    // A link-local address would be a way between pod and host that no rule of ours sees.
+    writeLinkSetting(ipv6, `${pod.hostLink}/disable_ipv6`, '1');
+  }
   request(host.netlink, [setLinkUp(hostEnd.index, pod.hostLink)]);
 }
 
@@ -157,21 +187,6 @@ function routeToPod(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void 
 
 export const podRoute = (ip: Ip, linkIndex: number): ReturnType<typeof hostRoute> =>
   hostRoute(ip, { linkIndex, table: PODS_TABLE, protocol: ROUTE_PROTOCOL });
-
-/**
- * IPv6 on one end of a pod's veth. A pod without an IPv6 address gets none at all: a link-local address would be a way
- * between pod and host that no rule of ours sees. With one, neither end believes the other's router advertisements.
- */
-function quietIpv6(link: string, families: ReadonlySet<IpFamily>): void {
-  const directory = `net/ipv6/conf/${link}`;
-  if (families.has(6)) {
-    writeSysctl(`${directory}/disable_ipv6`, '0');
-    writeSysctl(`${directory}/accept_ra`, '0');
-    writeSysctl(`${directory}/accept_dad`, '0');
-  } else if (existsSync(`/proc/sys/${directory}`)) {
-    writeSysctl(`${directory}/disable_ipv6`, '1');
-  }
-}
 
 /** An IPv6 blackhole is listed as if it led to lo, so its type tells, not its link. */
 export const isOrphan = (route: ListedRoute): boolean => route.type !== RTN_UNICAST || route.linkIndex === 0;
