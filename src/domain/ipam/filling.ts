@@ -36,7 +36,7 @@ const BY_IPV6_PREFIX: Filling = {
 export function fillingOf(view: NodeView): Filling {
   if (grantedFamily(view.settings.addressFamilies) === 6) return BY_IPV6_PREFIX;
   if (modeInForce(view.settings.mode, view.limits) === 'SecondaryIP') return BY_ADDRESSES;
-  return whyNoBlock(view) === undefined ? BY_PREFIXES : IN_THEIR_PLACE;
+  return isRefused(view) ? IN_THEIR_PLACE : BY_PREFIXES;
 }
 
 /** That EC2 has no free block in the selected subnet, as last heard: it may be time to ask again. */
@@ -45,14 +45,11 @@ export function blockRefusal(view: NodeView): BlockRefusal | undefined {
   return selection.kind === 'None' ? undefined : view.blockRefusals?.get(selection.subnetId);
 }
 
-/** Why no block is asked for at present: EC2 has refused one a moment ago, or the subnet holds too little by any count. */
-export function whyNoBlock(view: NodeView): 'Refused' | 'TooFewAddresses' | undefined {
+/**
+ * Whether EC2 has refused a block a moment ago. The subnet's count of free addresses tells nothing of it: what a subnet
+ * CIDR reservation keeps for prefixes is not counted as free.
+ */
+function isRefused(view: NodeView): boolean {
   const refusal = blockRefusal(view);
-  if (refusal !== undefined && refusal.until > view.now) return 'Refused';
-  const { selection } = view;
-  const subnet = selection.kind === 'None' ? undefined : view.subnets.get(selection.subnetId);
-  // One more, since a new ENI takes an address of its own.
-  return subnet !== undefined && subnet.freeAddressCount <= ADDRESSES_PER_PREFIX
-    ? 'TooFewAddresses'
-    : undefined;
+  return refusal !== undefined && refusal.until > view.now;
 }

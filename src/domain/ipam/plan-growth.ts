@@ -174,6 +174,13 @@ const atOnce = (view: NodeView, pool: Pool, slotCount: number): number =>
 /** Whether slots are filled with IPv4 blocks. */
 const fillsBlocks = ({ filling }: Pool): boolean => filling.unit > 1 && !filling.isIpv6;
 
+/**
+ * Blocks to ask for at most. One is worth a call whatever is free, for a reservation keeps blocks that nobody counts; but
+ * of several EC2 gives all or none.
+ */
+const blockRoom = (freeAddressCount: number): number =>
+  Math.max(1, Math.floor(freeAddressCount / ADDRESSES_PER_PREFIX));
+
 function fillSlots(
   view: NodeView,
   pool: Pool,
@@ -190,7 +197,7 @@ function fillSlots(
   const count = Math.min(
     atOnce(view, pool, neededCount),
     freeSlotCount(view, fill),
-    Math.floor(subnet.freeAddressCount / unit),
+    fillsBlocks(pool) ? blockRoom(subnet.freeAddressCount) : subnet.freeAddressCount,
   );
   // What drains of a full subnet is what the pool can grow by.
   if (count < 1)
@@ -221,7 +228,9 @@ function intentFor(
   const { unit, isIpv6 } = pool.filling;
   const families = view.settings.addressFamilies;
   // A /80 takes nothing of the subnet's IPv4 addresses: the ENI's own is all that it needs.
-  const roomFor = isIpv6 ? subnet.freeAddressCount : Math.floor((subnet.freeAddressCount - 1) / unit);
+  const leftCount = subnet.freeAddressCount - 1;
+  if (leftCount < 0) return undefined;
+  const roomFor = isIpv6 ? subnet.freeAddressCount : fillsBlocks(pool) ? blockRoom(leftCount) : leftCount;
   const count = Math.min(atOnce(view, pool, of.neededCount), pool.counts.slotsPerEni, roomFor);
   if (count < 1) return undefined;
   return {

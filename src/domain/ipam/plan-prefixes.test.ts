@@ -186,9 +186,9 @@ suite('[PFX-2] [U08] a subnet without a free block', () => {
     assert.equal(world.waitingCount(), 0);
   });
 
-  test('fewer addresses than a block and an ENI take: single ones at once, without asking', () => {
+  test('EC2 is asked whatever the count of free addresses says, which leaves reserved blocks out; then single ones', () => {
     const world = settledWith(3, { subnet: '10.1.0.0/28' });
-    assert.deepEqual([world.ec2.refusedCount, world.waitingCount()], [0, 0]);
+    assert.deepEqual([world.ec2.refusedCount, world.waitingCount()], [1, 0]);
     assert.equal(condition(world)?.reason, 'NoFreeBlock');
   });
 });

@@ -1,7 +1,7 @@
 // Whether a node that is to have prefixes has them and, if not, why and what to do: mode Prefix never falls back in silence.
 
 import { ADDRESSES_PER_PREFIX, hasPrefixes } from '../instance/slots.ts';
-import { blockRefusal, fillingOf, whyNoBlock } from './filling.ts';
+import { blockRefusal, fillingOf } from './filling.ts';
 import type { NodeView, OwnCondition } from './node-view.ts';
 import { type Pool, poolOf } from './pool.ts';
 import { neededSlotCount } from './warm-targets.ts';
@@ -38,15 +38,12 @@ const unsupported = ({ limits: { instanceType }, maxPods }: NodeView): OwnCondit
 
 function lackOf({ view, pool }: Part): readonly OwnCondition[] {
   const { selection } = view;
-  if (selection.kind === 'None' || !isShortOfBlocks(view, pool)) return [];
+  const refusal = blockRefusal(view);
+  if (selection.kind === 'None' || refusal === undefined || !isShortOfBlocks(view, pool)) return [];
   const subnet = view.subnets.get(selection.subnetId);
   const name = selection.kind === 'EniConfig' ? ` of ENIConfig "${selection.name}"` : '';
   const which = `subnet ${selection.subnetId}${name} (${subnet?.cidr ?? 'unknown CIDR'}, ${subnet?.zone ?? 'unknown zone'})`;
-  const refusal = blockRefusal(view);
-  const why =
-    refusal === undefined
-      ? `has fewer than ${ADDRESSES_PER_PREFIX} addresses free beside a new ENI's own`
-      : `has no free block of ${ADDRESSES_PER_PREFIX} addresses (EC2: ${refusal.message})`;
+  const why = `has no free block of ${ADDRESSES_PER_PREFIX} addresses (EC2: ${refusal.message})`;
   const message = `${which} ${why}: pods get single addresses until it has one, which is tried again by itself`;
   const fix = `keep whole blocks free for prefixes: aws ec2 create-subnet-cidr-reservation --subnet-id ${selection.subnetId} --reservation-type prefix --cidr BLOCK, or give the node an ENIConfig with another subnet`;
   return [{ type, status: 'False', reason: 'NoFreeBlock', message: `${message}; ${fix}` }];
@@ -54,11 +51,6 @@ function lackOf({ view, pool }: Part): readonly OwnCondition[] {
 
 /** Whether the pool would ask for blocks if there were any. */
 function isShortOfBlocks(view: NodeView, pool: Pool): boolean {
-  if (blockRefusal(view) === undefined && whyNoBlock(view) === undefined) return false;
-  const subnets = new Map(
-    [...view.subnets].map(([id, subnet]) => [id, { ...subnet, freeAddressCount: Number.MAX_SAFE_INTEGER }]),
-  );
-  const counts =
-    pool.filling.unit > 1 ? pool.counts : poolOf({ ...view, blockRefusals: new Map(), subnets }).counts;
+  const counts = pool.filling.unit > 1 ? pool.counts : poolOf({ ...view, blockRefusals: new Map() }).counts;
   return neededSlotCount(view.settings.targets, counts) > 0;
 }

@@ -124,6 +124,19 @@ steps:
       ),
     ],
     [
+      '[PFX-5] a subnet all but twelve of whose addresses are reserved for prefixes gives blocks, whatever its free count says',
+      world(`steps:
+  - createPods: { node: n1, prefix: web, count: 40 }
+  - { expect: they run on blocks, within: 1m, addresses: { node: n1, held: 64, used: 40, prefixes: 4 } }
+  - { expect: none is amiss, condition: { node: n1, type: PrefixesAvailable, status: 'True' } }
+  - { expect: all of them, running: { pods: [web-*] } }`)
+        .replace('WARM_IP_TARGET: 1', 'ENABLE_PREFIX_DELEGATION: true')
+        .replace(
+          'cidr: 10.0.16.0/20',
+          'cidr: 10.0.16.0/24, prefixReservations: [10.0.16.16/28, 10.0.16.32/27, 10.0.16.64/26, 10.0.16.128/25]',
+        ),
+    ],
+    [
       'deleted pods give their addresses back, and a pod may come back under its name',
       world(`steps:
   - createPods: { node: n1, prefix: web, count: 3 }
