@@ -253,6 +253,43 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 20,
   },
   {
+    name: "a pod that chose is served from its node's pool",
+    edits: [
+      {
+        file: 'domain/ipam/pod-allowance.ts',
+        find: 'enis.filter((eni) => !eni.primary && eni.eniConfig === allowance.eniConfig);',
+        replace: 'enis.filter((eni) => !eni.primary);',
+      },
+    ],
+    faults: 'workload.choosingPodOdds=0.5',
+    seedCount: 10,
+  },
+  {
+    name: 'a pod is believed to choose nothing before anybody has told',
+    edits: [
+      {
+        file: 'domain/ipam/pod-allowance.ts',
+        find: 'if (wish === undefined)\n    return wait(',
+        replace:
+          "if (wish === undefined) return { kind: 'Everybody' };\n  if (wish === undefined)\n    return wait(",
+      },
+    ],
+    faults: 'workload.choosingPodOdds=0.5,cluster.watchDelayMaxMs=5000',
+    seedCount: 10,
+  },
+  {
+    name: 'ENIs that pods chose become everybody’s when those are gone',
+    edits: [
+      {
+        file: 'domain/ipam/eni-role.ts',
+        find: 'return published !== undefined && published.chosenOnly !== true && !published.cordoned;',
+        replace: 'return published !== undefined && !published.cordoned;',
+      },
+    ],
+    faults: 'workload.choosingPodOdds=0.5,workload.classOdds=0.2',
+    seedCount: 40,
+  },
+  {
     name: 'changes of a class are ignored',
     edits: [
       {

@@ -80,6 +80,21 @@ describe('[POD-4] pools per ENIConfig', () => {
     ]);
   });
 
+  it('an ENI that a wrong choice of the node keeps from being attached takes no room from pods that chose', () => {
+    const { attachment: _, ...loose } = podEni(2, { addresses: addresses(40, 1) });
+    const view = nodeView({
+      selection: noSelection,
+      podEnis: [podEni(1, { addresses: addresses(1, 1) }), loose],
+      podPools: [pool(1)],
+      settings: still,
+      limits: { ...nodeView().limits, eniMax: 3 },
+    });
+    assert.deepEqual(
+      planned(view).spec.intents.map(({ eniConfig }) => eniConfig),
+      ['pods-b'],
+    );
+  });
+
   it('two pools that need an ENI in the same round note two intents with ids of their own', () => {
     const view = nodeView({ podPools: [pool(1, 'x'), pool(1, 'y')], settings: still, limits: LARGE });
     const ids = planned(view).spec.intents.map(({ id }) => id);

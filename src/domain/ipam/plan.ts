@@ -102,8 +102,11 @@ function planEach(view: NodeView): readonly PlannedPart[] {
   const parts = poolParts(view).map((part) => ({ ...part, pool: poolOf(part.view) }));
   const shortOf = ({ pool }: (typeof parts)[number]): boolean => demandShortfall(pool.counts) > 0;
   const ordered = [...parts.filter(shortOf), ...parts.filter((part) => !shortOf(part))];
+  // One that is frozen is attached by nobody before the choice is mended, so it takes no other pool's room.
+  const unattachedCount = ({ pool }: (typeof parts)[number]): number =>
+    pool.unattached.filter(({ role }) => role !== 'frozen').length;
   const coming = new Map(
-    ordered.map((part) => [part, part.pool.unattached.length + openIntents(part.view).length]),
+    ordered.map((part) => [part, unattachedCount(part) + openIntents(part.view).length]),
   );
   return ordered.map((part, n): PlannedPart => {
     let reservedEniCount = 0;
@@ -112,7 +115,7 @@ function planEach(view: NodeView): readonly PlannedPart[] {
     const freshIntentId = n === 0 ? view.freshIntentId : intentId(`${view.freshIntentId}-${n}`);
     const ofPart = { ...part.view, reservedEniCount, freshIntentId };
     const growth = planGrowth(ofPart, part.pool);
-    coming.set(part, part.pool.unattached.length + growth.intents.length);
+    coming.set(part, unattachedCount(part) + growth.intents.length);
     const release = planRelease(ofPart, part.pool, growth);
     const ipv6 = planIpv6(ofPart, part.pool);
     const condition = addressesCondition(part, growth.blocked ?? ipv6.blocked);

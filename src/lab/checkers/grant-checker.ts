@@ -4,6 +4,7 @@ import type { NodeName } from '../../domain/ids.ts';
 import type { NodeNetworkSpec, SpecEni } from '../../domain/ipam/node-network.ts';
 import type { AnyStoreChange } from '../cluster/object-store.ts';
 import type { Checker, WorldTruth } from './checker.ts';
+import type { PodChoiceSources } from './pod-choice-checker.ts';
 import { LAG_MS, type SelectionModel } from './selection-checker.ts';
 
 export interface GrantChecker extends Checker {
@@ -12,7 +13,7 @@ export interface GrantChecker extends Checker {
 }
 
 /** With the offer checker, which holds agents to their specs: no pod gets an address outside what was selected. */
-export function createGrantChecker(world: WorldTruth, model: SelectionModel): GrantChecker {
+export function createGrantChecker({ world, model, wishes }: PodChoiceSources): GrantChecker {
   let quiet = false;
   return {
     startQuiet: () => {
@@ -23,6 +24,7 @@ export function createGrantChecker(world: WorldTruth, model: SelectionModel): Gr
       const { object, before } = change;
       if (object.generation === before?.generation) return;
       checkOffers(world, model, { node: object.name, spec: object.spec, before: before?.spec });
+      checkChosen({ world, model, wishes }, object.name, object.spec);
       const [now, then] = [chosenName(object.spec), chosenName(before?.spec)];
       if (quiet && before !== undefined && now !== then)
         world.broken('SEL-11', `the world is at rest, and ${object.name} changes from ${then} to ${now}`);
@@ -58,6 +60,20 @@ function checkOffers(world: WorldTruth, model: SelectionModel, { node, spec, bef
       `${node} offers ${eniId} of "${eniConfig}" in ${subnetId} to its pods; its selection named ${named}`,
     );
   }
+}
+
+/** An ENI for pods that chose takes pods only while some of the node's may have chosen it. */
+function checkChosen(
+  { world, model, wishes }: PodChoiceSources,
+  node: NodeName,
+  spec: NodeNetworkSpec,
+): void {
+  const chosen = spec.enis.filter(({ chosenOnly, cordoned }) => chosenOnly === true && !cordoned);
+  if (chosen.length === 0) return;
+  const places = model.chosenPlaces(node, wishes.wishesOn(node, LAG_MS), LAG_MS);
+  for (const { eniId, eniConfig, subnetId } of chosen)
+    if (!places.some((place) => place.name === eniConfig && place.subnetId === subnetId))
+      world.broken('POD-4', `${node} offers ${eniId} of "${eniConfig}" to pods that chose, and none did`);
 }
 
 const takesPods = ({ primary, cordoned, chosenOnly, addresses }: SpecEni): boolean =>

@@ -17,16 +17,24 @@ export interface LivenessSources {
   readonly world: WorldTruth;
   /** Where a node should get ENIs, by the workload's own model; undefined: nowhere, so its pods have to wait. */
   readonly placeOf: (node: NodeName) => Place | undefined;
+  /** The same for a pod, which may have chosen another. */
+  readonly placeOfPod: (pod: { readonly uid: string; readonly node: NodeName }) => Place | undefined;
   /** Whether ENIs of an earlier choice go on taking pods. */
   readonly keeps: (node: NodeName) => boolean;
 }
 
 /** Proves from the world, not from our own view, that a pod still without an address cannot have one. */
-export function createLivenessChecker({ world, placeOf, keeps }: LivenessSources): LivenessChecker {
+export function createLivenessChecker({
+  world,
+  placeOf,
+  placeOfPod,
+  keeps,
+}: LivenessSources): LivenessChecker {
   let quiet = false;
 
   const isServed = (pod: PodKey): boolean => [...world.live.values()].some((sandbox) => sandbox.pod === pod);
-  const obstacle = (node: NodeName): Obstacle | undefined => obstacleOf(world, node, placeOf(node));
+  const obstacle = (node: NodeName, uid: string): Obstacle | undefined =>
+    obstacleOf(world, node, placeOfPod({ uid, node }));
 
   return {
     startQuiet: () => {
@@ -46,7 +54,7 @@ export function createLivenessChecker({ world, placeOf, keeps }: LivenessSources
       }
       for (const pod of world.cluster.list('Pod')) {
         if (pod.nodeName === undefined || pod.deleting || pod.finished || isServed(pod.key)) continue;
-        if (obstacle(pod.nodeName) === undefined) {
+        if (obstacle(pod.nodeName, pod.uid) === undefined) {
           world.broken(
             'LV-1',
             `${pod.key} on ${pod.nodeName} still has no address, and nothing stands in its way`,

@@ -3,6 +3,7 @@
 import type { Ip } from '../../domain/address/ip.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
+import type { Ec2Eni } from '../../ports/ec2.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { WorldTruth } from './checker.ts';
 import type { Place } from './selection-checker.ts';
@@ -17,8 +18,20 @@ export type Obstacle =
 export const addressesHeldOn = (world: WorldTruth, node: NodeName): ReadonlySet<Ip> =>
   new Set([...world.live.values()].filter((one) => one.node === node).map((one) => one.address));
 
-/** Undefined: nothing stands in the way. `place`: where the node should get ENIs; undefined: nowhere. */
+/** Why a pod cannot have an address. Undefined: nothing stands in the way. `place`: where it should be; undefined: nowhere. */
 export function obstacleOf(
+  world: WorldTruth,
+  node: NodeName,
+  place: Place | undefined,
+): Obstacle | undefined {
+  const held = addressesHeldOn(world, node);
+  const hasIdle = enisFor(world, node, place).some((eni) => podAddresses(eni).some((ip) => !held.has(ip)));
+  const obstacle = growthObstacleOf(world, node, place);
+  return hasIdle && obstacle !== 'its instance is gone' ? undefined : obstacle;
+}
+
+/** Why the node cannot get one more address in the place, whatever it has there. */
+export function growthObstacleOf(
   world: WorldTruth,
   node: NodeName,
   place: Place | undefined,
@@ -29,19 +42,26 @@ export function obstacleOf(
   const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
   const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
   if (instance?.state !== 'running' || limits === undefined) return 'its instance is gone';
-  const attached = world.ec2.enisOf(instance.instanceId);
-  const usable = attached.filter(
-    (eni) =>
-      eni.subnetId === subnetId &&
-      eni.tags[OWNER_TAG] !== undefined &&
-      eni.tags[ENI_CONFIG_TAG] === place.name &&
-      eni.attachment?.deviceIndex !== 0,
+  const hasSlot = enisFor(world, node, place).some(
+    (eni) => 1 + eni.addresses.length + eni.prefixes.length < limits.ipv4PerEniMax,
   );
-  const hasSlot = usable.some((eni) => 1 + eni.addresses.length + eni.prefixes.length < limits.ipv4PerEniMax);
-  const held = addressesHeldOn(world, node);
-  if (usable.some((eni) => podAddresses(eni).some((ip) => !held.has(ip)))) return undefined;
   const free = world.ec2.subnet(subnetId)?.freeAddressCount ?? 0;
-  const canAttach = attached.length < limits.eniMax;
+  const canAttach = world.ec2.enisOf(instance.instanceId).length < limits.eniMax;
   if (!hasSlot && !canAttach) return 'its instance is full';
   return free < (hasSlot ? 1 : 2) ? 'the subnet is full' : undefined;
+}
+
+/** ENIs of ours on the node that were made for the place. */
+function enisFor(world: WorldTruth, node: NodeName, place: Place | undefined): readonly Ec2Eni[] {
+  const instanceId = world.instanceOf(node);
+  if (place === undefined || instanceId === undefined) return [];
+  return world.ec2
+    .enisOf(instanceId)
+    .filter(
+      (eni) =>
+        eni.subnetId === place.subnetId &&
+        eni.tags[OWNER_TAG] !== undefined &&
+        eni.tags[ENI_CONFIG_TAG] === place.name &&
+        eni.attachment?.deviceIndex !== 0,
+    );
 }

@@ -7,7 +7,7 @@ import { LEASE_TIMES } from '../../domain/leadership/lease.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
-import { addressesHeldOn, obstacleOf } from './obstacle.ts';
+import { addressesHeldOn, growthObstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
 
 /** Calls since the start of the run. */
@@ -82,7 +82,7 @@ function checkWarmPool({ world, placeOf, warmIpTargetOf }: RestSources, node: No
     .flatMap((eni) => podAddresses(eni).filter((ip) => !held.has(ip)));
   if (idle.length > warmIpTarget)
     world.broken('LV-2', `${node} holds ${idle.length} idle addresses, its target is ${warmIpTarget}`);
-  if (idle.length < warmIpTarget && obstacleOf(world, node, place) === undefined)
+  if (idle.length < warmIpTarget && growthObstacleOf(world, node, place) === undefined)
     world.broken('LV-2', `${node} holds ${idle.length} idle addresses, and nothing stands in the way`);
 }
 

@@ -3,6 +3,7 @@
 import type { NodeName, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Checker, WorldTruth } from './checker.ts';
+import type { PodWishes, Wish } from './pod-wishes.ts';
 
 /** Where an ENI for pods may be made, and with what. */
 export interface Place {
@@ -20,6 +21,8 @@ export interface SelectionModel {
    * milliseconds: watches of different kinds are late by different times. Empty: none, the choice is wrong.
    */
   possiblePlaces(node: NodeName, lagMs: number): readonly Place[];
+  /** The same for pods of the node that wish so. */
+  chosenPlaces(node: NodeName, wishes: readonly Wish[], lagMs: number): readonly Place[];
   /** By the objects as they are. More than one where the choice depends on what was chosen before; empty: it is wrong. */
   rightPlaces(node: NodeName): readonly Place[];
   /** Whether a class of the node's said at that time that ENIs of an earlier choice go on taking pods. */
@@ -45,17 +48,23 @@ export interface TaggedClass {
 export const LAG_MS = 150_000;
 
 /** Compares every ENI made for a node with what the node could be taken to want. */
-export function createSelectionChecker(world: WorldTruth, model: SelectionModel): Checker {
+export function createSelectionChecker(world: WorldTruth, model: SelectionModel, wishes: PodWishes): Checker {
   return {
     onEc2Change: (change) => {
       if (change.kind !== 'EniCreated' || !world.isController(change.actor)) return;
       const { eni } = change;
       const node = model.nodes().find((name) => world.instanceOf(name) === eni.tags[INSTANCE_TAG]);
       if (node === undefined) return;
-      const possible = model.possiblePlaces(node, LAG_MS);
+      const possible = [
+        ...model.possiblePlaces(node, LAG_MS),
+        ...model.chosenPlaces(node, wishes.wishesOn(node, LAG_MS), LAG_MS),
+      ];
       if (possible.some((place) => textOf(place) === textOf(eni))) return;
       const named = possible.length === 0 ? 'none' : possible.map(textOf).join(', ');
-      world.broken('SEL-1', `an ENI was made for ${node} in ${textOf(eni)}; its selection named ${named}`);
+      world.broken(
+        'SEL-1',
+        `an ENI was made for ${node} in ${textOf(eni)}; its selection and its pods named ${named}`,
+      );
     },
   };
 }

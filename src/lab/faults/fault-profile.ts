@@ -79,6 +79,9 @@ export interface WorkloadProfile {
   readonly classOdds: number;
   readonly burstOdds: number;
   readonly massDeletionOdds: number;
+  /** Of new pods: they choose their ENIConfig. */
+  readonly choosingPodOdds: number;
+  readonly namespaceChoiceOdds: number;
   /** Of deletions: the object goes at once, kubelet cleans up behind it. */
   readonly forcedDeletionOdds: number;
   /** Of deletions. */
@@ -145,6 +148,8 @@ export const calm: FaultProfile = {
     eniConfigChangeOdds: 0,
     eniConfigRenameOdds: 0,
     classOdds: 0,
+    choosingPodOdds: 0,
+    namespaceChoiceOdds: 0,
     burstOdds: 0,
     massDeletionOdds: 0,
     forcedDeletionOdds: 0,

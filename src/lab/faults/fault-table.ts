@@ -103,6 +103,8 @@ const WORKLOAD_ROWS: readonly Row<'workload'>[] = [
   ['eniConfigChangeOdds', 'an ENIConfig gets another subnet or other groups', 'odds', [0.02, 0.1], 0.4],
   ['eniConfigRenameOdds', 'an ENIConfig is made anew under another name', 'odds', [0.02, 0.1], 0.3],
   ['classOdds', 'a class, or what it goes by, is changed', 'odds', [0.05, 0.2], 0.3],
+  ['choosingPodOdds', 'a pod chooses its ENIConfig', 'odds', [0.1, 0.5], 0.3],
+  ['namespaceChoiceOdds', "a namespace's pods choose, or choose another", 'odds', [0.02, 0.1], 0.2],
   ['burstOdds', 'many pods at once', 'odds', [0.1, 0.4], 0.6],
   ['massDeletionOdds', 'all pods are deleted', 'odds', [0.02, 0.1], 0.4],
   ['forcedDeletionOdds', 'a pod is deleted by force', 'odds', [0.1, 0.5], 0.4],

@@ -32,6 +32,10 @@ const STATES: Readonly<Record<string, (facts: Facts) => boolean>> = {
   'a choice is wrong': ({ records }) => records.some(({ spec }) => spec.selection.kind === 'None'),
   'a subnet is full': ({ isSubnetFull }) => isSubnetFull,
   'a class chooses': ({ records }) => records.some(({ spec }) => spec.selection.source === 'Class'),
+  'a node has ENIs for pods that chose': ({ records }) =>
+    records.some(({ spec }) => spec.enis.some((eni) => eni.chosenOnly === true)),
+  "a pod's choice is refused": ({ records }) =>
+    records.some(({ spec }) => spec.choosing?.pods.some(({ kind }) => kind === 'Refused') === true),
   'an ENIConfig is missing': ({ eniConfigs }) =>
     eniConfigs.filter(({ labels }) => labels[CLASS_LABEL] === undefined).length < ENI_CONFIG_COUNT,
   'a pod lives': ({ records }) => records.some(({ status }) => status.used.length > 0),

@@ -3,6 +3,7 @@
 import { rendezvousChoice } from '../../../domain/eniconfig/rendezvous-hash.ts';
 import { CLASS_LABEL } from '../../../domain/eniconfig/select-by-class.ts';
 import type { NodeName, SecurityGroupId, SubnetId } from '../../../domain/ids.ts';
+import type { Wish } from '../../checkers/pod-wishes.ts';
 import type { Place, SelectionModel } from '../../checkers/selection-checker.ts';
 import type { EniConfigRecord } from '../../../ports/cluster.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
@@ -86,6 +87,11 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
     setClass: (name, plan) => classes.set(name, plan),
     tagSubnet: (subnetId, className) => tags.set(subnetId, className),
     possiblePlaces: (node, lagMs) => possiblePlaces(model, node, now() - lagMs),
+    chosenPlaces: (node, wishes, lagMs) =>
+      configs
+        .since(now() - lagMs)
+        .filter((config) => isInZone(model, node, config) && wishes.some((wish) => meets(config, wish)))
+        .map(placeOf),
     rightPlaces: (node) => rightPlaces(model, node),
     mayKeep: (node, lagMs) =>
       words
@@ -137,6 +143,9 @@ function takes({ name, candidates }: ClassPlan, config: Config): boolean {
   }
 }
 
+const meets = ({ name, labels }: Config, wish: Wish): boolean =>
+  wish.kind === 'Name' ? wish.name === name : wish.kind === 'Tier' && wish.tier === labels[TIER_LABEL];
+
 const placeOf = ({ name, subnetId, securityGroupIds }: Config): Place => ({
   name,
   subnetId,
@@ -172,7 +181,10 @@ function possiblePlaces(model: Model, node: NodeName, since: number): readonly P
           said.every((then) => isFor(model, plan, node, then)),
       ),
     );
-  const isImplied = isSilent && !isClaimed;
+  // One that names no ENIConfigs may go before one that does, and leaves it to the rules after it.
+  const isImplied =
+    isSilent &&
+    (!isClaimed || plans.some((plan) => plan.candidates === undefined && plan.malformed === undefined));
   const places = configsThen
     .filter(
       (config) =>

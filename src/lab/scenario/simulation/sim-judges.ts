@@ -12,6 +12,8 @@ import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
 import { createOfferChecker } from '../../checkers/offer-checker.ts';
 import { createOwnConfigChecker } from '../../checkers/own-config-checker.ts';
 import { createPaceChecker, type PaceChecker } from '../../checkers/pace-checker.ts';
+import { createPodChoiceChecker, placeOfPod } from '../../checkers/pod-choice-checker.ts';
+import type { PodWishes } from '../../checkers/pod-wishes.ts';
 import { createRestChecker } from '../../checkers/rest-checker.ts';
 import { createSelectionChecker, type Place } from '../../checkers/selection-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
@@ -35,6 +37,7 @@ export interface JudgesDeps {
   readonly ec2: SimEc2;
   readonly cluster: SimCluster;
   readonly choices: ChoiceModel;
+  readonly wishes: PodWishes;
   readonly instanceOf: (node: NodeName) => InstanceId | undefined;
   /** What is durable of the agent's journal; undefined for a node that is gone. */
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
@@ -130,7 +133,7 @@ export function createJudges(deps: JudgesDeps): Judges {
 
 function createCheckers(
   truth: WorldTruth,
-  { ec2, cluster, choices, journalOf, imdsOpenOn, leaders }: JudgesDeps,
+  { ec2, cluster, choices, wishes, journalOf, imdsOpenOn, leaders }: JudgesDeps,
 ): { readonly checkers: readonly Checker[]; startQuiet(): void; checkLed(): void } {
   const placeOf = (node: NodeName): Place | undefined => {
     const right = choices.rightPlaces(node);
@@ -138,8 +141,14 @@ function createCheckers(
     return right.find(({ name }) => name === inForce) ?? right[0];
   };
   const keeps = (node: NodeName): boolean => choices.mayKeep(node, 0);
-  const liveness = createLivenessChecker({ world: truth, placeOf, keeps });
-  const grants = createGrantChecker(truth, choices);
+  const sources = { world: truth, model: choices, wishes };
+  const liveness = createLivenessChecker({
+    world: truth,
+    placeOf,
+    placeOfPod: (pod) => placeOfPod(sources, pod, placeOf(pod.node)),
+    keeps,
+  });
+  const grants = createGrantChecker(sources);
   const ownConfigs = createOwnConfigChecker(truth, choices);
   cluster.admin.onChange((change) => {
     grants.onClusterChange(change);
@@ -159,7 +168,8 @@ function createCheckers(
     checkers: [
       createAddressChecker(truth),
       createEniChecker(truth),
-      createSelectionChecker(truth, choices),
+      createSelectionChecker(truth, choices, wishes),
+      createPodChoiceChecker(sources),
       grants,
       ownConfigs,
       createImdsChecker(truth, imdsOpenOn),

@@ -13,6 +13,7 @@ import { startControllers } from './sim-controller.ts';
 import { type Electors, startElectors } from './sim-electors.ts';
 import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
 import { createJudges, type Judges } from './sim-judges.ts';
+import { createPodWishes } from './sim-pod-wishes.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
 import type { SimNode } from './sim-node.ts';
 import { makeSimVpc } from './sim-vpc.ts';
@@ -55,6 +56,7 @@ export function startWorld(options: WorldOptions): World {
     ec2,
     cluster,
     choices,
+    wishes: createPodWishes(cluster, () => kernel.now()),
     instanceOf: (node) => fleet?.instanceOf(node),
     journalOf: (node) => nodeOf(node)?.agent.records(),
     imdsOpenOn: (node) => nodeOf(node)?.imdsOpen() ?? [],
