@@ -6,8 +6,8 @@ import type { Clock } from '../ports/clock.ts';
 const CHECK_MS = 1_000;
 
 /**
- * The same clock, but `now` goes on evenly from the time at which this was made: when the machine's clock is set by hours,
- * it is off by less than CHECK_MS for less than CHECK_MS, and never goes back. Its dates are as good as the machine's
+ * The same clock, but `now` goes on evenly from the time at which this was made, and never goes back: each time that the
+ * machine's clock is set, by however much, makes it less than CHECK_MS wrong, until the next check. Its dates are as good as the machine's
  * clock was at the start, so what is told to people is dated by the machine's.
  */
 export function steadyClock(clock: Clock): Clock {
