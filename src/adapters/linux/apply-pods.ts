@@ -7,8 +7,8 @@ import type { HostNamespace } from './host-namespace.ts';
 import { unless } from './kernel-refusal.ts';
 import { type Link, listLinks, renameLink, setLinkDown, setLinkGroup, setLinkUp } from './link.ts';
 import { request } from './netlink-socket.ts';
-import { type ListedRoute, listRoutes, replaceRoute } from './route.ts';
-import { isOrphan, podRoute } from './wire-pod.ts';
+import { isOrphan, type ListedRoute, listRoutes, replaceRoute } from './route.ts';
+import { podRoute } from './wire-pod.ts';
 
 /**
  * Adds what is missing and deletes nothing. A pod without its link is being made, or unmade, or has ended: not for this

@@ -13,8 +13,7 @@ import { insideNamespace, withNamespace } from './namespace.ts';
 import { listNeighbours } from './neighbour.ts';
 import { closeNetlink, type NetlinkSocket, openRouteSocket } from './netlink-socket.ts';
 import { podGateway } from './pod-gateway.ts';
-import { type ListedRoute, listRoutes, MAIN_TABLE } from './route.ts';
-import { isOrphan } from './wire-pod.ts';
+import { isOrphan, type ListedRoute, listRoutes, MAIN_TABLE } from './route.ts';
 
 /** What differs from `pod`, one sentence each. */
 export function inspectPod(host: HostNamespace, pod: PodDatapath): readonly string[] {

@@ -156,7 +156,7 @@ function routeHeader(fields: {
 export function listRoutes(
   socket: NetlinkSocket,
   family: IpFamily,
-  filter: { readonly table?: number; readonly protocol?: number },
+  filter: { readonly table?: number; readonly protocol?: number; readonly orphansOnly?: true },
 ): readonly ListedRoute[] {
   const header = routeHeader({
     family: addressFamilyOf(family),
@@ -176,7 +176,9 @@ export function listRoutes(
       body: Buffer.concat([header, ...table]),
     }),
   );
-  return (dumped ?? [])
+  // Looked for among hundreds of others, which are not worth to be read whole.
+  const bodies = filter.orphansOnly === true ? (dumped ?? []).filter(isOrphanBody) : (dumped ?? []);
+  return bodies
     .flatMap((body) => routeOf(body) ?? [])
     .filter(
       (route) =>
@@ -184,6 +186,18 @@ export function listRoutes(
         (filter.protocol === undefined || route.protocol === filter.protocol),
     );
 }
+
+/**
+ * A route that leads to no link: the kernel drops a route with its link, but blackholes have none. An IPv6 blackhole is
+ * listed as if it led to lo, so its type tells, not its link.
+ */
+export const isOrphan = (route: ListedRoute): boolean => route.type !== RTN_UNICAST || route.linkIndex === 0;
+
+const LINK_ONLY: ReadonlySet<number> = new Set([RTA_OIF]);
+
+/** The same, of a route as it was received. */
+const isOrphanBody = (body: Buffer): boolean =>
+  body[7] !== RTN_UNICAST || (u32Of(attributesOf(body, RTMSG_LENGTH, LINK_ONLY), RTA_OIF) ?? 0) === 0;
 
 function routeOf(body: Buffer): ListedRoute | undefined {
   const family = ipFamilyOf(body[0] ?? 0);

@@ -9,7 +9,7 @@ import { deleteLink, getLink, isLinkName, type Link } from './link.ts';
 import { closeNetlink, request, requestFromPool } from './netlink-socket.ts';
 import { deleteRoute, hostRoute, listRoutes } from './route.ts';
 import { createSlots } from './slots.ts';
-import { isOrphan, podVeth } from './wire-pod.ts';
+import { podVeth } from './wire-pod.ts';
 
 /** Of libuv's four threads, one is left for the journal. */
 const DELETION_COUNT_MAX = 3;
@@ -60,10 +60,11 @@ function removeOrphanRoutes(host: HostNamespace, addresses: readonly Ip[]): void
   const destinations = new Set(
     addresses.map((ip) => hostRoute(ip, { linkIndex: 0, table: PODS_TABLE }).destination),
   );
+  const orphans = { table: PODS_TABLE, protocol: ROUTE_PROTOCOL, orphansOnly: true } as const;
   for (const family of [4, 6] as const) {
     if (!addresses.some((ip) => familyOf(ip) === family)) continue;
-    for (const route of listRoutes(host.netlink, family, { table: PODS_TABLE, protocol: ROUTE_PROTOCOL })) {
-      if (!isOrphan(route) || !destinations.has(route.destination)) continue;
+    for (const route of listRoutes(host.netlink, family, orphans)) {
+      if (!destinations.has(route.destination)) continue;
       unless(['ESRCH'], () => request(host.netlink, [deleteRoute(route, 'none')]));
     }
   }

@@ -22,7 +22,7 @@ import { replacePermanentNeighbour } from './neighbour.ts';
 import type { NetlinkMessage } from './netlink-message.ts';
 import { closeNetlink, openRouteSocket, request } from './netlink-socket.ts';
 import { podGateway } from './pod-gateway.ts';
-import { defaultRoute, hostRoute, type ListedRoute, MAIN_TABLE, replaceRoute, RTN_UNICAST } from './route.ts';
+import { defaultRoute, hostRoute, MAIN_TABLE, replaceRoute } from './route.ts';
 import { writeLinkSetting, writeSysctl } from './sysctl.ts';
 
 /** Not a limit for wiring: a link that takes longer will be up a little later. */
@@ -187,6 +187,3 @@ function routeToPod(host: HostNamespace, pod: PodDatapath, hostEnd: Link): void 
 
 export const podRoute = (ip: Ip, linkIndex: number): ReturnType<typeof hostRoute> =>
   hostRoute(ip, { linkIndex, table: PODS_TABLE, protocol: ROUTE_PROTOCOL });
-
-/** An IPv6 blackhole is listed as if it led to lo, so its type tells, not its link. */
-export const isOrphan = (route: ListedRoute): boolean => route.type !== RTN_UNICAST || route.linkIndex === 0;
