@@ -41,8 +41,15 @@ export async function reportEniConfig(deps: Deps, name: string): Promise<number 
 function statusOf(resolved: EniConfigView, { troubles }: Ec2View): EniConfigStatus | undefined {
   switch (resolved.kind) {
     case 'Valid': {
-      const { subnetId, zone, cidr, freeAddressCount } = resolved.subnet;
-      return { ready: true, message: `subnet ${subnetId} in ${zone}`, zone, cidr, freeAddressCount };
+      const { subnetId, zone, cidr, ipv6Cidr, freeAddressCount } = resolved.subnet;
+      return {
+        ready: true,
+        message: `subnet ${subnetId} in ${zone}`,
+        zone,
+        cidr,
+        ...(ipv6Cidr === undefined ? {} : { ipv6Cidr }),
+        freeAddressCount,
+      };
     }
     case 'Invalid':
       return { ready: false, message: `${resolved.message}; ${resolved.fix}` };

@@ -66,6 +66,7 @@ export interface EniConfigStatus {
   readonly message: string;
   readonly zone?: string;
   readonly cidr?: string;
+  readonly ipv6Cidr?: string;
   readonly freeAddressCount?: number;
 }
 

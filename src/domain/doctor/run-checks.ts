@@ -21,6 +21,7 @@ import {
   knowsControlPlaneGroups,
   knowsDnsGroups,
 } from './group-checks.ts';
+import { checkIpv6Blocks } from './ipv6-checks.ts';
 import {
   checkEniConfigs,
   checkFreeAddresses,
@@ -58,6 +59,7 @@ interface Check {
 export const CHECKS: readonly Check[] = [
   { id: 'published', holds: 'every node has its NodeNetwork', run: checkPublished },
   { id: 'eniconfigs', holds: 'every ENIConfig can be used', run: checkEniConfigs },
+  { id: 'families', holds: 'subnets of pods with IPv6 have a block of it', run: checkIpv6Blocks },
   { id: 'zones', holds: 'every zone with nodes has a subnet for pods', run: checkZones },
   { id: 'selection', holds: 'an ENIConfig applies to every node', run: checkSelection },
   { id: 'labels', holds: 'nodes have the label that selection goes by', run: checkLabels },

@@ -12,11 +12,24 @@ import {
   POD_SUBNET,
   subnet,
 } from '../explain/testing.ts';
+import { anyLabels } from '../eniconfig/label-selector.ts';
+import type { NodeNetworkClass } from '../eniconfig/node-network-class.ts';
 import type { SubnetId } from '../ids.ts';
 import { type Case, permitted } from './testing.ts';
 
 const serving = network();
 const external = network({ settings: { ...serving.spec.settings, externalSnat: true } });
+
+/** Matches no node, so that no selection hangs on it. */
+const dual: NodeNetworkClass = {
+  name: 'dual',
+  priority: 0,
+  match: { nodeSelector: anyLabels, zones: ['elsewhere'] },
+  candidates: { kind: 'Names', names: ['eu-west-1a'] },
+  strategy: 'First',
+  fallback: 'None',
+  overrides: { addressFamilies: ['IPv4', 'IPv6'] },
+};
 
 export const clusterCases: readonly Case[] = [
   {
@@ -48,6 +61,15 @@ export const clusterCases: readonly Case[] = [
     severity: 'error',
     picture: { nodes: [node({ annotations: { 'k8s.amazonaws.com/eniConfig': 'nowhere' } })] },
     says: /names "nowhere", but no ENIConfig has that name/,
+  },
+  {
+    title: 'a class gives pods IPv6, and the subnet of its ENIConfig has none',
+    check: 'families',
+    severity: 'error',
+    picture: {
+      classes: [{ name: 'dual', spec: { kind: 'Parsed', nodeNetworkClass: dual } }],
+    },
+    says: /NodeNetworkClass "dual" wants IPv6 of ENIConfig "[^"]+", whose subnet subnet-\w+ has no IPv6 block/,
   },
   {
     title: 'U46 the label that selection goes by is not on a node',

@@ -49,11 +49,13 @@ function subnetByStatus(
   if (status?.ready !== true || status.zone === undefined || status.cidr === undefined) return undefined;
   const cidr = parseCidr(status.cidr);
   if (!cidr.ok) return undefined;
+  const ipv6Cidr = status.ipv6Cidr === undefined ? undefined : parseCidr(status.ipv6Cidr);
   return {
     subnetId,
     vpcId: picture.networks[0]?.spec.instance.vpcId ?? ('' as VpcId),
     zone: status.zone,
     cidr: cidr.value,
+    ...(ipv6Cidr?.ok === true ? { ipv6Cidr: ipv6Cidr.value } : {}),
     freeAddressCount: status.freeAddressCount ?? 0,
   };
 }
@@ -76,6 +78,7 @@ export function knownSubnets(
           vpcId: spec.instance.vpcId,
           zone: spec.instance.zone,
           cidr: eni.subnetCidr,
+          ...(eni.subnetIpv6Cidr === undefined ? {} : { ipv6Cidr: eni.subnetIpv6Cidr }),
           freeAddressCount: usableAddressCount(eni.subnetCidr),
         });
   return found;

@@ -46,6 +46,7 @@ export interface PictureEniConfig extends EniConfigObject {
     readonly message: string;
     readonly zone?: string;
     readonly cidr?: string;
+    readonly ipv6Cidr?: string;
     readonly freeAddressCount?: number;
   };
 }

@@ -27,6 +27,7 @@ export const eniConfigStatus = z
     message: z.string().describe('What was found, or what is wrong and how to put it right.'),
     zone: z.string().exactOptional(),
     cidr: z.string().exactOptional(),
+    ipv6Cidr: z.string().exactOptional().describe('The subnet’s IPv6 block; absent: it has none.'),
     freeAddressCount: count.exactOptional().describe('Free addresses of the subnet.'),
   })
   .meta(writtenWhole);
