@@ -57,6 +57,10 @@ export async function gatherAccount(
     'tags of subnets',
     account && (() => account.describeSubnetTags([...subnets.keys()])),
   );
+  const reservations = await read(
+    'reservations of subnets',
+    account && (() => account.describeReservations([...subnets.keys()])),
+  );
   const endpoints = await read('VPC endpoints', account && (() => account.describeEndpoints(vpcIds)));
   const controlPlane = enis?.filter(isControlPlane);
   const groupIds = groupsInUse(picture, [...(controlPlane ?? []), ...(endpoints ?? [])]);
@@ -75,6 +79,7 @@ export async function gatherAccount(
     ...(routes === undefined ? {} : routesOf(subnets.values(), routes)),
     ...(hopLimits === undefined ? {} : { hopLimits }),
     ...(subnetTags === undefined ? {} : { subnetTags }),
+    ...(reservations === undefined ? {} : { reservations }),
     ...(groupRules === undefined ? {} : { groupRules }),
     ...(endpoints === undefined ? {} : { endpoints: endpoints.map((one) => withAddresses(one, enis ?? [])) }),
     ...(controlPlane === undefined

@@ -1,7 +1,7 @@
 // What of an AWS account only the tools look at: routes, endpoints, rules of security groups, instance metadata. The
 // controller needs none of it.
 
-import type { DefaultRoute } from '../domain/doctor/account-picture.ts';
+import type { DefaultRoute, SubnetReservations } from '../domain/doctor/account-picture.ts';
 import type { GroupRules } from '../domain/doctor/security-group-rule.ts';
 import type { VpcEndpoint } from '../domain/doctor/vpc-endpoint.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';
@@ -32,6 +32,10 @@ export interface AccountReader {
   describeSubnetTags(
     ids: readonly SubnetId[],
   ): Promise<Ec2Outcome<ReadonlyMap<SubnetId, Readonly<Record<string, string>>>>>;
+  /** Every subnet that is asked for is in the answer, one without reservations too. One request each. */
+  describeReservations(
+    ids: readonly SubnetId[],
+  ): Promise<Ec2Outcome<ReadonlyMap<SubnetId, SubnetReservations>>>;
   /** Every group that is asked for is in the answer, one without rules too. */
   describeGroupRules(ids: readonly SecurityGroupId[]): Promise<Ec2Outcome<GroupRules>>;
   describeEndpoints(vpcIds: readonly VpcId[]): Promise<Ec2Outcome<readonly VpcEndpointFacts[]>>;

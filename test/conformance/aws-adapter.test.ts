@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
+import type { Cidr } from '../../src/domain/address/ip.ts';
 import type { AttachmentId, InstanceId, VpcId } from '../../src/domain/ids.ts';
+import { createAccountReader } from '../../src/adapters/aws/account/create-account-reader.ts';
 import { createAwsEc2 } from '../../src/adapters/aws/create-aws-ec2.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { must } from '../../src/lab/ec2/testing.ts';
@@ -34,6 +36,25 @@ const failure = (outcome: Ec2Outcome<unknown>): string =>
   outcome.kind === 'failed' ? `${outcome.failure.kind} ${outcome.failure.code}` : outcome.kind;
 
 const enisMade = ({ sim }: WireWorld): number => sim.truth.enis().length - 1;
+
+describe('AWS adapter: what only the tools ask', () => {
+  test('reservations of subnets, of each that is asked for', () =>
+    inWorld({}, async ({ sim, url, subnetId, otherZoneSubnetId }) => {
+      must(sim.admin.reserveForPrefixes(otherZoneSubnetId, '10.0.2.128/25' as Cidr));
+      must(sim.admin.reserveForPrefixes(otherZoneSubnetId, '10.0.2.32/28' as Cidr));
+      process.env['AWS_ENDPOINT_URL_EC2'] = url;
+      const answer = await createAccountReader(REGION).describeReservations([subnetId, otherZoneSubnetId]);
+      delete process.env['AWS_ENDPOINT_URL_EC2'];
+      assert.ok(answer.kind === 'ok', JSON.stringify(answer));
+      assert.deepEqual(
+        [...answer.value],
+        [
+          [subnetId, { prefix: [], explicit: [] }],
+          [otherZoneSubnetId, { prefix: ['10.0.2.128/25', '10.0.2.32/28'], explicit: [] }],
+        ],
+      );
+    }));
+});
 
 describe('AWS adapter: troubles', () => {
   test('text arrives as it was sent', () =>

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Cidr } from '../../src/domain/address/ip.ts';
 import { must } from '../../src/lab/ec2/testing.ts';
 import { createWireWorld, REGION, type WireOptions, type WireWorld } from './aws-support.ts';
 import { hasPython, runPython } from './moto-server.ts';
@@ -98,6 +99,33 @@ say({
         subnet: ['2600:1f14:0:ab01::/64'],
         both: ['InvalidParameterCombination', 400],
       });
+    }));
+
+  test('a reservation for prefixes is listed, and is not counted as free', () =>
+    inWorld({}, async (world) => {
+      const { admin, truth } = world.sim;
+      must(admin.reserveForPrefixes(world.otherZoneSubnetId, '10.0.2.64/26' as Cidr));
+      const told = await say(
+        world,
+        `
+subnet = call('describe_subnets', Filters=[{'Name': 'availability-zone', 'Values': ['b']}])['Subnets'][0]
+kept = call('get_subnet_cidr_reservations', SubnetId=subnet['SubnetId'])
+none = call('get_subnet_cidr_reservations', SubnetId=ids['subnet'])
+say({
+  'free': subnet['AvailableIpAddressCount'],
+  'kept': [[r['Cidr'], r['ReservationType']] for r in kept['SubnetIpv4CidrReservations']],
+  'none': none['SubnetIpv4CidrReservations'],
+  'gone': call('get_subnet_cidr_reservations', SubnetId='subnet-0123456789abcdef0'),
+})
+`,
+      );
+      assert.deepEqual(told, {
+        free: 251 - 64,
+        kept: [['10.0.2.64/26', 'prefix']],
+        none: [],
+        gone: ['InvalidSubnetID.NotFound', 400],
+      });
+      assert.deepEqual(truth.subnet(world.otherZoneSubnetId)?.prefixReservations, ['10.0.2.64/26']);
     }));
 
   test('describes without ids or filters show all that exists', () =>

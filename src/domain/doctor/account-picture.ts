@@ -11,6 +11,14 @@ export interface UsedAddresses {
   readonly prefixes: readonly Cidr[];
 }
 
+/** What subnet CIDR reservations keep of a subnet's IPv4 block. */
+export interface SubnetReservations {
+  /** For prefixes: they are taken of nothing else. */
+  readonly prefix: readonly Cidr[];
+  /** For addresses that somebody names: neither single ones nor prefixes are taken of them by themselves. */
+  readonly explicit: readonly Cidr[];
+}
+
 export type DefaultRoute = 'nat-gateway' | 'internet-gateway' | 'other' | 'none';
 
 /** One of the ENIs by which the control plane of an EKS cluster is in the VPC. */
@@ -26,6 +34,7 @@ export interface AccountPicture {
   readonly vpcCidrs?: ReadonlyMap<VpcId, readonly Cidr[]>;
   /** subnet -> what all its ENIs hold, those of others included */
   readonly used?: ReadonlyMap<SubnetId, UsedAddresses>;
+  readonly reservations?: ReadonlyMap<SubnetId, SubnetReservations>;
   readonly defaultRoutes?: ReadonlyMap<SubnetId, DefaultRoute>;
   /** subnet -> gateway endpoints that its route table leads to */
   readonly gatewayEndpoints?: ReadonlyMap<SubnetId, readonly string[]>;

@@ -1,11 +1,11 @@
 // Checks of ENIConfigs, subnets and routes.
 
-import { cidrContainsCidr } from '../address/cidr.ts';
+import { cidrContainsCidr, cidrSize } from '../address/cidr.ts';
 import { freeBlockCount } from '../address/free-blocks.ts';
 import { reservedAddresses, usableAddressCount } from '../address/subnet.ts';
 import { listed } from '../explain/explain-node.ts';
 import { instanceOf, type Picture } from '../explain/picture.ts';
-import type { AccountPicture } from './account-picture.ts';
+import type { AccountPicture, SubnetReservations } from './account-picture.ts';
 import { metadataPods } from './cluster-checks.ts';
 import type { Found } from './finding.ts';
 import { podSubnets } from './pod-sources.ts';
@@ -118,16 +118,20 @@ export function checkOtherRoles(picture: Picture, account: AccountPicture): read
 /** Below this share of free addresses a subnet is worth a look. */
 const SCARCE_SHARE = 0.1;
 
-export function checkFreeAddresses(picture: Picture): readonly Found[] {
+export function checkFreeAddresses(picture: Picture, { reservations }: AccountPicture): readonly Found[] {
   return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
-    const usable = usableAddressCount(subnet.cidr);
+    // EC2 does not count as free what a reservation keeps, so it is no part of the whole either.
+    const { prefix, explicit } = reservations?.get(subnet.subnetId) ?? NO_RESERVATIONS;
+    const keptCount = [...prefix, ...explicit].reduce((sum, block) => sum + Number(cidrSize(block)), 0);
+    const outside = keptCount === 0 ? '' : ` outside what is reserved (${listed([...prefix, ...explicit])})`;
+    const usable = Math.max(0, usableAddressCount(subnet.cidr) - keptCount);
     const free = subnet.freeAddressCount;
     if (free >= usable * SCARCE_SHARE && free > 1) return [];
     const isFull = free <= 1;
     return [
       {
         severity: isFull ? 'error' : 'warning',
-        what: `subnet ${subnet.subnetId} (${subnet.cidr}, ${subnet.zone}) of ENIConfig ${listed(names)} has ${free} of ${usable} addresses free`,
+        what: `subnet ${subnet.subnetId} (${subnet.cidr}, ${subnet.zone}) of ENIConfig ${listed(names)} has ${free} of ${usable} addresses free${outside}`,
         why: isFull
           ? 'new pods on its nodes wait, and new ENIs cannot be made'
           : 'new nodes and pods will soon find it full',
@@ -139,18 +143,37 @@ export function checkFreeAddresses(picture: Picture): readonly Found[] {
 
 const BLOCK_LENGTH = 28;
 
+const NO_RESERVATIONS: SubnetReservations = { prefix: [], explicit: [] };
+
 /** A free address count says nothing of whole blocks of 16, which prefixes need (U08). */
-export function checkFreeBlocks(picture: Picture, { used }: AccountPicture): readonly Found[] {
+export function checkFreeBlocks(picture: Picture, { used, reservations }: AccountPicture): readonly Found[] {
   if (used === undefined) return [];
   return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
     const taken = used.get(subnet.subnetId) ?? { addresses: [], prefixes: [] };
-    const free = freeBlockCount({
-      subnet: subnet.cidr,
-      blockLength: BLOCK_LENGTH,
-      used: [...taken.addresses, ...taken.prefixes],
-      reserved: reservedAddresses(subnet.cidr),
-    });
-    if (free > 0 || subnet.freeAddressCount < 16) return [];
+    const { prefix, explicit } = reservations?.get(subnet.subnetId) ?? NO_RESERVATIONS;
+    // Where blocks are reserved for prefixes, EC2 takes them of nothing else.
+    const free = (prefix.length > 0 ? prefix : [subnet.cidr]).reduce(
+      (sum, block) =>
+        sum +
+        freeBlockCount({
+          subnet: block,
+          blockLength: BLOCK_LENGTH,
+          used: [...taken.addresses, ...taken.prefixes],
+          reserved: [...reservedAddresses(subnet.cidr), ...explicit],
+        }),
+      0,
+    );
+    if (free > 0) return [];
+    if (prefix.length > 0)
+      return [
+        {
+          severity: 'info',
+          what: `subnet ${subnet.subnetId} of ENIConfig ${listed(names)} has no free /28 in what is reserved for prefixes (${listed(prefix)})`,
+          why: 'EC2 takes prefixes of nothing else while there is a reservation: nodes with prefixes find none',
+          fix: `aws ec2 create-subnet-cidr-reservation --subnet-id ${subnet.subnetId} --reservation-type prefix --cidr BLOCK, for a further block, or add a subnet and an ENIConfig for it`,
+        },
+      ];
+    if (subnet.freeAddressCount < 16) return [];
     return [
       {
         severity: 'info',

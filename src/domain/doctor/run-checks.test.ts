@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { node, picture, pod } from '../explain/testing.ts';
+import { cidr } from '../address/testing.ts';
+import { node, picture, pod, POD_SUBNET, subnet } from '../explain/testing.ts';
 import type { InstanceId, NodeName } from '../ids.ts';
 import { exitCodeOf } from './finding.ts';
 import type { PermissionFinding } from './permission-finding.ts';
@@ -79,6 +80,18 @@ suite('doctor', () => {
       },
     });
     assert.equal(skipped.length, 3);
+  });
+
+  test('[U07] a subnet that is reserved for prefixes is not taken for a full one', () => {
+    const prefix = ['100.64.0.32/27', '100.64.0.64/26', '100.64.0.128/25'].map(cidr);
+    const { findings } = examine(picture({ ...IN_ORDER, subnets: [subnet({ freeAddressCount: 20 })] }), {
+      ...ACCOUNT,
+      reservations: new Map([[POD_SUBNET, { prefix, explicit: [] }]]),
+    });
+    assert.deepEqual(
+      findings.filter(({ check }) => check.startsWith('free-')),
+      [],
+    );
   });
 
   test('before an installation the AWS VPC CNI is only mentioned', () => {

@@ -150,6 +150,25 @@ export const clusterCases: readonly Case[] = [
     says: /has 237 free addresses and no free \/28/,
   },
   {
+    title: 'U07 a subnet that is nearly full but for what is reserved for prefixes',
+    check: 'free-addresses',
+    severity: 'warning',
+    picture: { subnets: [subnet({ freeAddressCount: 5 })] },
+    account: { reservations: new Map([[POD_SUBNET, { prefix: [cidr('100.64.0.128/25')], explicit: [] }]]) },
+    says: /has 5 of 123 addresses free outside what is reserved \(100\.64\.0\.128\/25\)/,
+  },
+  {
+    title: 'U08 whole blocks, and none in the reservation',
+    check: 'free-blocks',
+    severity: 'info',
+    picture: { subnets: [subnet({ freeAddressCount: 120 })] },
+    account: {
+      used: new Map([[POD_SUBNET, { addresses: [], prefixes: [cidr('100.64.0.64/28')] }]]),
+      reservations: new Map([[POD_SUBNET, { prefix: [cidr('100.64.0.64/28')], explicit: [] }]]),
+    },
+    says: /has no free \/28 in what is reserved for prefixes \(100\.64\.0\.64\/28\)/,
+  },
+  {
     title: 'U101 a subnet for nodes and pods at once',
     check: 'roles',
     severity: 'warning',

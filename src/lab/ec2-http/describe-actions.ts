@@ -269,6 +269,24 @@ const endpoints: Collection<never> = {
   toXml: () => ({}),
 };
 
+/** Of type prefix alone: the lab has no other. */
+const reservations: Action = {
+  parameters: ['MaxResults', 'NextToken', 'SubnetId'],
+  run: async (params, { truth, pages }) => {
+    const subnet = truth.subnet(params.text('SubnetId') as SubnetId);
+    if (subnet === undefined) return notFound(subnets, params.text('SubnetId') ?? '');
+    const items = subnet.prefixReservations.map((cidr, n) => ({
+      subnetCidrReservationId: `scr-${subnet.subnetId.slice('subnet-'.length)}${n}`,
+      subnetId: subnet.subnetId,
+      cidr,
+      reservationType: 'prefix',
+    }));
+    const page = await pages.page(params, () => Promise.resolve(done(items)));
+    if (page.kind !== 'ok') return page;
+    return done({ subnetIpv4CidrReservationSet: page.value.items, nextToken: page.value.nextToken });
+  },
+};
+
 export const describeActions: Readonly<Record<string, Action>> = {
   DescribeNetworkInterfaces: describe(enis),
   DescribeInstances: describe(instances),
@@ -276,6 +294,7 @@ export const describeActions: Readonly<Record<string, Action>> = {
   DescribeSecurityGroups: describe(groups),
   DescribeSecurityGroupRules: describe(groupRules),
   DescribeVpcEndpoints: describe(endpoints),
+  GetSubnetCidrReservations: reservations,
   DescribeVpcs: describe(vpcs),
   DescribeInstanceTypes: describe(instanceTypes),
 };

@@ -1,6 +1,6 @@
 // What really is: read by checkers and by the fabric, never by the code under test.
 
-import type { Ip } from '../../domain/address/ip.ts';
+import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import type { SubnetFacts } from '../../domain/eniconfig/eni-config.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../domain/ids.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
@@ -15,6 +15,8 @@ export interface SubnetTruth extends SubnetFacts {
   readonly reservedCount: number;
   /** Taken by others than ENIs. */
   readonly occupiedCount: number;
+  /** Subnet CIDR reservations of type prefix. */
+  readonly prefixReservations: readonly Cidr[];
   /** Whole free /28 blocks. */
   readonly freePrefixCount: number;
 }
@@ -47,6 +49,7 @@ export function createEc2Truth(region: Region): Ec2Truth {
       size: pool.size,
       reservedCount: pool.reservedCount,
       occupiedCount: pool.occupiedCount(),
+      prefixReservations: region.prefixReservations.get(facts.subnetId) ?? [],
       freePrefixCount: pool.freePrefixCount(),
     };
   };

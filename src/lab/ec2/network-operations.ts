@@ -134,6 +134,7 @@ export function reserveForPrefixes(region: Region, subnetId: SubnetId, block: Ci
     return badRange(`The CIDR '${block}' is no block of /28 or larger within the subnet's ${subnet.cidr}.`);
   }
   poolOf(region, subnetId).keepForPrefixes(block);
+  region.prefixReservations.set(subnetId, [...(region.prefixReservations.get(subnetId) ?? []), block]);
   publishFreeCount(region, subnetId);
   region.emit({ kind: 'SubnetChanged', subnetId });
   return ok(undefined);
@@ -159,6 +160,7 @@ export function deleteSubnet(region: Region, subnetId: SubnetId): Ec2Result<void
   region.subnetTags.delete(subnetId);
   region.pools.delete(subnetId);
   region.ipv6Pools.delete(subnetId);
+  region.prefixReservations.delete(subnetId);
   region.emit({ kind: 'SubnetChanged', subnetId });
   return ok(undefined);
 }

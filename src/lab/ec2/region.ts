@@ -69,6 +69,8 @@ export interface Region {
   readonly pools: Map<SubnetId, SubnetPool>;
   /** Of the subnets that have an IPv6 block. */
   readonly ipv6Pools: Map<SubnetId, Ipv6PrefixPool>;
+  /** Subnet CIDR reservations of type prefix. */
+  readonly prefixReservations: Map<SubnetId, readonly Cidr[]>;
   readonly securityGroups: VersionedMap<SecurityGroupId, SimSecurityGroup>;
   readonly instances: VersionedMap<InstanceId, Ec2Instance>;
   readonly enis: VersionedMap<EniId, Ec2Eni>;
@@ -116,6 +118,7 @@ export function createRegion({ clock, draws, profile, struck }: RegionOptions): 
     subnetTags: versioned(),
     pools: new Map(),
     ipv6Pools: new Map(),
+    prefixReservations: new Map(),
     securityGroups: versioned(),
     instances: versioned(),
     enis: versioned(),

@@ -8,11 +8,21 @@ import {
   DescribeVpcEndpointsCommand,
   EC2Client,
   type Filter,
+  GetSubnetCidrReservationsCommand,
 } from '@aws-sdk/client-ec2';
+import type { SubnetReservations } from '../../../domain/doctor/account-picture.ts';
+import type { SubnetId } from '../../../domain/ids.ts';
 import type { Ec2Outcome } from '../../../ports/ec2.ts';
 import type { AccountReader } from '../../../ports/account.ts';
 import { allPages, awsCall } from '../aws-call.ts';
-import { readEndpoints, readGroupRules, readHopLimits, readRoutes, readSubnetTags } from './read-account.ts';
+import {
+  readEndpoints,
+  readGroupRules,
+  readHopLimits,
+  readReservations,
+  readRoutes,
+  readSubnetTags,
+} from './read-account.ts';
 
 /** The most that EC2 gives on a page. */
 const TABLES_PER_PAGE = 100;
@@ -49,8 +59,31 @@ const answer = <T, R>(question: Question<T>, read: (items: readonly T[]) => R): 
 
 export function createAccountReader(region: string): AccountReader {
   const client = new EC2Client({ region });
-  return { ...readerOfVpcs(client), ...readerByIds(client) };
+  return { ...readerOfVpcs(client), ...readerByIds(client), ...readerOfReservations(client) };
 }
+
+/** The one describe that takes a single id, and no filter in its place. */
+const readerOfReservations = (client: EC2Client): Pick<AccountReader, 'describeReservations'> => ({
+  describeReservations: (ids) => {
+    const action = 'GetSubnetCidrReservations';
+    return awsCall({ action, effect: 'read' }, async () => {
+      const found = new Map<SubnetId, SubnetReservations>();
+      for (const SubnetId of ids) {
+        const items = await allPages(action, async (NextToken) => {
+          const command = new GetSubnetCidrReservationsCommand({
+            SubnetId,
+            NextToken,
+            MaxResults: ITEMS_PER_PAGE,
+          });
+          const { SubnetIpv4CidrReservations = [], NextToken: nextToken } = await client.send(command);
+          return { items: SubnetIpv4CidrReservations, nextToken };
+        });
+        found.set(SubnetId, readReservations(items));
+      }
+      return found;
+    });
+  },
+});
 
 function readerOfVpcs(client: EC2Client): Pick<AccountReader, 'describeRoutes' | 'describeEndpoints'> {
   const MaxResults = ITEMS_PER_PAGE;
@@ -87,7 +120,9 @@ function readerOfVpcs(client: EC2Client): Pick<AccountReader, 'describeRoutes' |
   };
 }
 
-function readerByIds(client: EC2Client): Omit<AccountReader, 'describeRoutes' | 'describeEndpoints'> {
+function readerByIds(
+  client: EC2Client,
+): Omit<AccountReader, 'describeRoutes' | 'describeEndpoints' | 'describeReservations'> {
   const MaxResults = ITEMS_PER_PAGE;
   return {
     describeHopLimits: (ids) =>

@@ -3,7 +3,26 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { SecurityGroupId } from '../../../domain/ids.ts';
-import { readEndpoints, readGroupRules, readHopLimits, readRoutes, readSubnetTags } from './read-account.ts';
+import {
+  readEndpoints,
+  readGroupRules,
+  readHopLimits,
+  readReservations,
+  readRoutes,
+  readSubnetTags,
+} from './read-account.ts';
+
+test('reservations of a subnet are told apart by their type', () => {
+  assert.deepEqual(
+    readReservations([
+      { Cidr: '10.0.0.16/28', ReservationType: 'prefix' },
+      { Cidr: '10.0.0.64/26', ReservationType: 'explicit' },
+      { Cidr: '10.0.0.128/25', ReservationType: 'prefix' },
+    ]),
+    { prefix: ['10.0.0.16/28', '10.0.0.128/25'], explicit: ['10.0.0.64/26'] },
+  );
+  assert.deepEqual(readReservations([]), { prefix: [], explicit: [] });
+});
 
 suite('routes of a VPC', () => {
   test('a subnet goes by its own table, the others by the main one', () => {

@@ -5,10 +5,12 @@ import type {
   RouteTable,
   SecurityGroupRule as AwsSecurityGroupRule,
   Subnet,
+  SubnetCidrReservation,
   VpcEndpoint as AwsVpcEndpoint,
 } from '@aws-sdk/client-ec2';
 import { parseCidr } from '../../../domain/address/cidr.ts';
-import type { DefaultRoute } from '../../../domain/doctor/account-picture.ts';
+import type { Cidr } from '../../../domain/address/ip.ts';
+import type { DefaultRoute, SubnetReservations } from '../../../domain/doctor/account-picture.ts';
 import type { GroupRules, SecurityGroupRule } from '../../../domain/doctor/security-group-rule.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../../domain/ids.ts';
 import type { RouteFacts, VpcEndpointFacts, VpcRoutes } from '../../../ports/account.ts';
@@ -64,6 +66,16 @@ export const readSubnetTags = (
       Object.fromEntries((tags ?? []).map(({ Key, Value }) => [Key ?? '', Value ?? ''])),
     ]),
   );
+
+/** Of one subnet. */
+export function readReservations(reservations: readonly SubnetCidrReservation[]): SubnetReservations {
+  const ofType = (type: string): readonly Cidr[] =>
+    reservations.flatMap(({ ReservationType, Cidr: text }) => {
+      const cidr = parseCidr(text ?? '');
+      return ReservationType === type && cidr.ok ? [cidr.value] : [];
+    });
+  return { prefix: ofType('prefix'), explicit: ofType('explicit') };
+}
 
 /** Of each of `ids`. */
 export function readGroupRules(
