@@ -90,7 +90,11 @@ export function nodeRules(rule: Rule): void {
   });
 
   rule('a taint is added beside others, and to a node without any', async (world) => {
-    const bare = await world.applyNode(NODE);
+    await world.applyNode(NODE);
+    // A real API server gives a new node a taint of its own.
+    await world.taintNode(NODE, []);
+    const bare = value(await world.cluster.get('Node', NODE));
+    assert.ok(bare);
     const first = value(await world.cluster.addNodeTaint(bare, own));
     assert.deepEqual(first.taints, [own]);
     failsWith(await world.cluster.addNodeTaint(bare, other), 'conflict');
