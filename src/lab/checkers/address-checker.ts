@@ -1,6 +1,8 @@
-// IP-1, IP-2, IP-5, IP-6, IP-7: an address serves one pod, is really there, rests, and is not taken back unasked.
+// IP-1, IP-2, IP-5, IP-6, IP-7, IP-8: an address serves one pod, is really there, rests, and is not taken back unasked.
 
+import { cidrContains } from '../../domain/address/cidr.ts';
 import type { Ip } from '../../domain/address/ip.ts';
+import { ipToBigInt } from '../../domain/address/ip-number.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import { holdsForPods, podAddresses } from '../ec2/pod-addresses.ts';
@@ -20,6 +22,7 @@ export function createAddressChecker(world: WorldTruth): Checker {
       if (restedMs < world.cooldownMs && !world.isRobbed(sandbox)) {
         world.broken('IP-5', `${sandbox.address} serves ${sandbox.pod} after only ${restedMs} ms of rest`);
       }
+      checkIpv6(world, sandbox);
       checkGranted(world, sandbox);
       checkOnNode(world, sandbox);
     },
@@ -61,6 +64,24 @@ function checkAlone(world: WorldTruth, sandbox: LiveSandbox): void {
     world.broken('IP-1', `${address} is live in ${other.pod} on ${other.node} and in ${pod} on ${node}`);
   }
 }
+
+/** Its IPv6 address is of the /80 of the ENI that holds the other, ends in it, and is nobody else's. */
+function checkIpv6(world: WorldTruth, { address, ipv6, node, pod, containerId }: LiveSandbox): void {
+  if (ipv6 === undefined) return;
+  for (const other of world.live.values())
+    if (other.ipv6 === ipv6 && other.containerId !== containerId)
+      world.broken('IP-8', `${ipv6} is live in ${other.pod} on ${other.node} and in ${pod} on ${node}`);
+  const instanceId = world.instanceOf(node);
+  const eni = (instanceId === undefined ? [] : world.ec2.enisOf(instanceId)).find((one) =>
+    holdsForPods(one, address),
+  );
+  const isOfEni = eni?.ipv6Prefixes.some((prefix) => cidrContains(prefix, ipv6)) ?? true;
+  const isDerived = ipToBigInt(ipv6) % IPV4_SPACE === ipToBigInt(address);
+  if (!isOfEni || !isDerived)
+    world.broken('IP-8', `${pod} has ${address} with ${ipv6}, which do not belong together`);
+}
+
+const IPV4_SPACE = 1n << 32n;
 
 function checkGranted(world: WorldTruth, { address, node, pod }: LiveSandbox): void {
   const status = world.cluster.nodeNetwork(node)?.status;

@@ -14,6 +14,8 @@ export interface LiveSandbox {
   /** Of the pod object that the sandbox was made for: another may bear the name by now. */
   readonly podUid: string;
   readonly address: Ip;
+  /** Its IPv6 address, where it has both families. */
+  readonly ipv6?: Ip;
 }
 
 export interface WorldTruth {

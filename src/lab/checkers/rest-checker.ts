@@ -104,7 +104,9 @@ function checkAgreement({ world, journalOf }: RestSources, node: NodeName): void
   const live = [...world.live.values()].filter((sandbox) => sandbox.node === node);
   compare(
     'live pods and status.used',
-    live.map(({ pod, address }) => `${pod}=${address}`),
+    live.flatMap(({ pod, address, ipv6 }) =>
+      (ipv6 === undefined ? [address] : [address, ipv6]).map((ip) => `${pod}=${ip}`),
+    ),
     record.status.used.map(({ pod, ip }) => `${pod}=${ip}`),
   );
   const ledger = ledgerFrom(journal);

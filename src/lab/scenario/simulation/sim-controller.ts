@@ -21,7 +21,7 @@ const TAKEOVER_MS = { min: 0, max: 300 };
 /** Starts the controller itself in a process, as far as the term lets it act. */
 export function startInProcess(
   { cluster, ec2, clock, random }: SimProcess,
-  { log }: ControllerParts,
+  { log, dualStack }: ControllerParts,
   term: Term,
 ): ReturnType<typeof startController> {
   return startController({
@@ -30,7 +30,7 @@ export function startInProcess(
     clock,
     random,
     log,
-    settings: simSettings(),
+    settings: simSettings(dualStack),
   });
 }
 
@@ -68,11 +68,12 @@ export function startControllers(parts: ControllerParts): Subscription {
   return startProcessFaults(parts, { random, processes, crash });
 }
 
-function simSettings(): ControllerSettings {
+function simSettings(dualStack: boolean): ControllerSettings {
   const parsed = parseControllerSettings({
     CLUSTER_NAME: 'sim',
     AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
     WARM_IP_TARGET: String(WARM_IP_TARGET),
+    ENABLE_IPv6: String(dualStack),
     IP_COOLDOWN_PERIOD: String(COOLDOWN_SECONDS),
   });
   assert(parsed.ok, 'the settings of the simulation are valid');

@@ -26,6 +26,8 @@ export interface ControllerParts {
   readonly tell: (text: string) => void;
   /** Told of each fault, as `world.field`, when it strikes. */
   readonly struck: (fault: string) => void;
+  /** Pods get both address families. */
+  readonly dualStack: boolean;
 }
 
 export interface SimProcess {

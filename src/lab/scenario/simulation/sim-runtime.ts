@@ -69,10 +69,10 @@ export function createSimRuntime(deps: SimRuntimeDeps): SimRuntime {
         return NOT_REACHED;
       }
       const answer = await adding;
-      const [address] = answer.kind === 'Added' ? answer.addresses : [];
+      const [address, ipv6] = answer.kind === 'Added' ? answer.addresses : [];
       if (address === undefined) return answer;
       const { containerId, pod, podUid } = sandbox;
-      const entry = { containerId, node: deps.node, pod, podUid, address };
+      const entry = { containerId, node: deps.node, pod, podUid, address, ...(ipv6 && { ipv6 }) };
       register.added(entry);
       if (chance(random, profile().repeatedAddOdds)) {
         struck('node.repeatedAddOdds');

@@ -51,11 +51,14 @@ function must<T, E>(result: Result<T, E>): T {
 
 const cidr = (text: string): Cidr => must(parseCidr(text));
 
+const IPV6_BLOCK = '2600:1f14:0:ab00::/56';
+const ipv6Of = (number: number): Cidr => cidr(`2600:1f14:0:ab${String(number).padStart(2, '0')}::/64`);
+
 /** Makes VPC, subnets and groups in EC2, and the ENIConfigs in the cluster: per zone one of its name and one more. */
 export function makeSimVpc(ec2: SimEc2, cluster: SimCluster): SimVpcPlan {
   const { admin } = ec2;
   admin.setInstanceLimits([LIMITS]);
-  must(admin.createVpc({ vpcId: VPC, cidrs: [cidr('10.0.0.0/16')] }));
+  must(admin.createVpc({ vpcId: VPC, cidrs: ['10.0.0.0/16', IPV6_BLOCK].map(cidr) }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'nodes', securityGroupId: NODES_GROUP }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'pods', securityGroupId: PODS_GROUP }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'others', securityGroupId: OTHER_PODS_GROUP }));
@@ -63,16 +66,17 @@ export function makeSimVpc(ec2: SimEc2, cluster: SimCluster): SimVpcPlan {
   const podSubnets: PodSubnet[] = [];
   ZONES.forEach((zone, n) => {
     const nodeSubnet = `subnet-0000000${n}` as SubnetId;
-    must(admin.createSubnet({ vpcId: VPC, zone, cidr: cidr(`10.0.${n}.0/24`), subnetId: nodeSubnet }));
+    const block = { cidr: cidr(`10.0.${n}.0/24`), ipv6Cidr: ipv6Of(n) };
+    must(admin.createSubnet({ vpcId: VPC, zone, ...block, subnetId: nodeSubnet }));
     nodeSubnets.set(zone, nodeSubnet);
     for (const [kind, digit, size] of [
       ['', 1, 26],
       ['-extra', 2, 27],
     ] as const) {
       const subnetId = `subnet-000000${digit}${n}` as SubnetId;
-      must(
-        admin.createSubnet({ vpcId: VPC, zone, cidr: cidr(`10.0.${10 * digit + n}.0/${size}`), subnetId }),
-      );
+      const number = 10 * digit + n;
+      const blocks = { cidr: cidr(`10.0.${number}.0/${size}`), ipv6Cidr: ipv6Of(number) };
+      must(admin.createSubnet({ vpcId: VPC, zone, ...blocks, subnetId }));
       podSubnets.push({ zone, subnetId, eniConfig: `${zone}${kind}` });
     }
   });

@@ -23,6 +23,8 @@ export interface WorldOptions {
   readonly kernel: Kernel;
   readonly profile: FaultProfile;
   readonly nodeCount: number;
+  /** Pods get both address families. */
+  readonly dualStack?: true;
   /** Hears every log line, deed and change with its virtual time. */
   readonly onLog?: (line: string) => void;
 }
@@ -79,7 +81,8 @@ export function startWorld(options: WorldOptions): World {
     struck: (fault) => struck(`workload.${fault}`),
   });
   for (let index = 0; index < options.nodeCount; index += 1) fleet.launch(zoneOfIndex(index));
-  const controllerParts = { kernel, ec2, cluster, dial, log, tell, struck };
+  const dualStack = options.dualStack === true;
+  const controllerParts = { kernel, ec2, cluster, dial, log, tell, struck, dualStack };
   if (profile.node.twoControllers) electors = startElectors(controllerParts);
   const controllerFaults = electors?.faults ?? startControllers(controllerParts);
   const fleetFaults = startFleetFaults(fleet, surroundings);

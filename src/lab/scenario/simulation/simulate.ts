@@ -18,6 +18,8 @@ export interface RunPlan {
   readonly faultyMinutes?: number;
   /** Faults instead of those that the seed draws. */
   readonly profile?: FaultProfile;
+  /** Pods get both address families; else IPv4. */
+  readonly dualStack?: true;
 }
 
 export interface SimulationOptions extends RunPlan {
