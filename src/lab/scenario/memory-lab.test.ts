@@ -129,7 +129,10 @@ steps:
   - createPods: { node: n1, prefix: web, count: 40 }
   - { expect: they run on blocks, within: 1m, addresses: { node: n1, held: 64, used: 40, prefixes: 4 } }
   - { expect: none is amiss, condition: { node: n1, type: PrefixesAvailable, status: 'True' } }
-  - { expect: all of them, running: { pods: [web-*] } }`)
+  - { expect: all of them, running: { pods: [web-*] } }
+  - launchNode: n2
+  - createPods: { node: n2, prefix: more, count: 20 }
+  - { expect: a further node too, within: 1m, addresses: { node: n2, held: 48, used: 20, prefixes: 3 } }`)
         .replace('WARM_IP_TARGET: 1', 'ENABLE_PREFIX_DELEGATION: true')
         .replace(
           'cidr: 10.0.16.0/20',
