@@ -130,6 +130,16 @@ suite('the line before an empty bucket', () => {
     assert.equal(empty('AttachNetworkInterface'), 40, 'its token is given to others');
   });
 
+  test('while somebody is waited for, the next one is called as soon as there is a token', async () => {
+    const { budget, calls, empty, run } = createWorld();
+    empty('AttachNetworkInterface');
+    budget.take('AttachNetworkInterface', pods('absent'));
+    await run(210);
+    assert.ok(!budget.take('AttachNetworkInterface', pods('b')));
+    await run(1_000);
+    assert.deepEqual(calls, ['absent@0.2', 'b@0.4']);
+  });
+
   test('whoever does not come, wants something else or is forgotten holds up nobody', async () => {
     const { budget, calls, empty, run } = createWorld();
     empty('CreateNetworkInterface');

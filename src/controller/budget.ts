@@ -132,7 +132,8 @@ export function createBudget({ clock, onTurn }: BudgetOptions): Budget {
       const isFree = bucket.tokens - line.calledCount() >= 1 && !line.hasAhead(priority);
       if (isFree) return pay(bucket, clock.now() - (line.leave(key) ?? clock.now()));
       line.wait(key, priority, clock.now());
-      if (bucket.timer === undefined) serve(bucket);
+      // Even if somebody is waited for: the next token may be there long before a claim lapses.
+      serve(bucket);
       return false;
     },
     takeFree: (action) => {
