@@ -24,6 +24,8 @@ export interface ClusterView {
   readonly podsOfNode: Map<string, Set<string>>;
   readonly eniConfigs: Map<string, EniConfigRecord>;
   readonly nodeNetworks: Map<string, NodeNetworkRecord>;
+  /** NodeNetwork -> the last versions of it that the watch has brought, oldest first */
+  readonly broughtVersions: Map<string, string[]>;
   readonly classes: Map<string, NodeNetworkClassRecord>;
   readonly namespaces: Map<string, NamespaceRecord>;
   /** ENIConfig -> pods and namespaces that ask for it by name */
@@ -43,6 +45,7 @@ export function createClusterView(): ClusterView {
     podsOfNode: new Map(),
     eniConfigs: new Map(),
     nodeNetworks: new Map(),
+    broughtVersions: new Map(),
     classes: new Map(),
     namespaces: new Map(),
     wishedNames: new Map(),
@@ -88,10 +91,29 @@ export const known = <K extends Kind>(
   object: KindMap[K],
 ): KindMap[K] | undefined => storeOf(view, kind).get(keyOf(object));
 
-/** The answer to our own write is newer than anything the watch has brought. */
-export function recordNodeNetwork(view: ClusterView, record: NodeNetworkRecord): void {
-  view.nodeNetworks.set(record.name, record);
-  view.touchedNodes.add(record.name);
+/** More than come while a request is under way. */
+const BROUGHT_VERSION_COUNT_MAX = 64;
+
+/**
+ * Takes in the answer to a request for the node's object that is sent now. It is newer than what is held, unless the watch
+ * went on meanwhile and has brought this very version, too: agents write the status at any time, and nobody would tell of
+ * it again.
+ */
+export function expectNodeNetwork(view: ClusterView, name: NodeName): (answer: NodeNetworkRecord) => void {
+  const held = view.nodeNetworks.get(name);
+  return (answer) => {
+    const isPassed = view.broughtVersions.get(name)?.includes(answer.resourceVersion) === true;
+    if (isPassed && view.nodeNetworks.get(name) !== held) return;
+    view.nodeNetworks.set(name, answer);
+    view.touchedNodes.add(name);
+  };
+}
+
+function noteBrought({ broughtVersions }: ClusterView, { name, resourceVersion }: AnyRecord): void {
+  const versions = broughtVersions.get(name) ?? [];
+  broughtVersions.set(name, versions);
+  versions.push(resourceVersion);
+  if (versions.length > BROUGHT_VERSION_COUNT_MAX) versions.shift();
 }
 
 /** The API server has said that there is none. */
@@ -129,6 +151,7 @@ function put<K extends Kind>(view: ClusterView, kind: K, object: KindMap[K]): vo
   const store = storeOf(view, kind);
   const key = keyOf(object);
   const before = store.get(key);
+  if (kind === 'NodeNetwork') noteBrought(view, object);
   if (before !== undefined && isOlder(object, before)) return;
   if (before !== undefined) unindex(view, kind, before);
   store.set(key, object);
@@ -163,6 +186,7 @@ function remove<K extends Kind>(view: ClusterView, kind: K, object: KindMap[K]):
   if (before === undefined || before.uid !== object.uid) return;
   unindex(view, kind, before);
   store.delete(key);
+  if (kind === 'NodeNetwork') view.broughtVersions.delete(key);
 }
 
 /** Other kinds may carry the annotation too: there it means nothing. */

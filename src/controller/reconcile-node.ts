@@ -15,7 +15,7 @@ import type { Log } from '../ports/log.ts';
 import { type Random, randomHex, randomInt } from '../ports/random.ts';
 import { claimAsking, recordBlockRefusal } from './block-refusals.ts';
 import type { Budget } from './budget.ts';
-import { type ClusterView, forgetNodeNetwork, recordNodeNetwork } from './cluster-view.ts';
+import { type ClusterView, expectNodeNetwork, forgetNodeNetwork } from './cluster-view.ts';
 import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
@@ -197,12 +197,13 @@ async function publish(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   const { name, next, published, memory } = round;
   const node = deps.clusterView.nodes.get(name);
   if (node === undefined) return undefined;
+  const takeIn = expectNodeNetwork(deps.clusterView, name);
   const outcome =
     published === undefined
       ? await deps.cluster.createNodeNetwork(name, node, next.spec)
       : await deps.cluster.updateNodeNetworkSpec({ ...published, spec: next.spec });
   if (outcome.kind === 'ok') {
-    recordNodeNetwork(deps.clusterView, outcome.value);
+    takeIn(outcome.value);
     const known = new Set((published?.spec.intents ?? []).map((intent) => intent.id));
     for (const { id, notedAt } of next.spec.intents) {
       if (known.has(id)) continue;
@@ -223,10 +224,11 @@ async function afterClusterFailure(
   const cause =
     outcome.kind === 'failed' ? `${outcome.failure.kind}: ${outcome.failure.message}` : outcome.cause;
   deps.log.info('NodeNetwork was not written', { node: name, cause });
+  const takeIn = expectNodeNetwork(deps.clusterView, name);
   const fresh = await deps.cluster.get('NodeNetwork', name);
   if (fresh.kind !== 'ok') return CLUSTER_RETRY_MS;
   if (fresh.value === undefined) forgetNodeNetwork(deps.clusterView, name);
-  else recordNodeNetwork(deps.clusterView, fresh.value);
+  else takeIn(fresh.value);
   return outcome.kind === 'failed' && outcome.failure.kind === 'conflict' ? NOW : CLUSTER_RETRY_MS;
 }
 
@@ -330,9 +332,10 @@ function backOff(deps: ReconcileDeps, memory: NodeMemory, reread: InstanceId | u
  */
 async function stillValid(deps: ReconcileDeps, { name, view, action }: Step): Promise<boolean> {
   if (!GIVES_BACK.has(action.do) || !('eniId' in action)) return true;
+  const takeIn = expectNodeNetwork(deps.clusterView, name);
   const fresh = await deps.cluster.get('NodeNetwork', name);
   if (fresh.kind !== 'ok' || fresh.value === undefined) return false;
-  recordNodeNetwork(deps.clusterView, fresh.value);
+  takeIn(fresh.value);
   const withdrawn = new Set(fresh.value.status.withdrawn);
   const spec = fresh.value.spec.enis.find((one) => one.eniId === action.eniId);
   if (spec === undefined) return false;
@@ -365,8 +368,9 @@ async function report(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   if (published === undefined) return undefined;
   const status = withOwnConditions(published.status ?? emptyStatus, next.conditions, deps.wallNow());
   if (status === undefined) return undefined;
+  const takeIn = expectNodeNetwork(deps.clusterView, name);
   const outcome = await deps.cluster.updateNodeNetworkStatus({ ...published, status });
   if (outcome.kind !== 'ok') return afterClusterFailure(deps, name, outcome);
-  recordNodeNetwork(deps.clusterView, outcome.value);
+  takeIn(outcome.value);
   return undefined;
 }
