@@ -290,6 +290,19 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 40,
   },
   {
+    name: 'an address is given back by what was believed, not by what the object says now',
+    edits: [
+      {
+        file: 'controller/reconcile-node.ts',
+        find: "if (!GIVES_BACK.has(action.do) || !('eniId' in action)) return true;",
+        replace: "if (GIVES_BACK.size > 0 || !('eniId' in action)) return true;",
+      },
+    ],
+    faults:
+      'cluster.staleListOdds=1,cluster.watchDelayMaxMs=5000,node.controllerCrashesPerHour=60,node.controllerCrashInCallOdds=0.05,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 30,
+  },
+  {
     name: 'changes of a class are ignored',
     edits: [
       {

@@ -53,16 +53,19 @@ export function createWatch<K extends Kind>(
     }
     state = 'Watching';
     const { staleListOdds, staleListMs } = profile();
-    const snapshot = (objects: readonly KindMap[K][]): void => {
+    const snapshot = (objects: readonly KindMap[K][], delayMs: number): void => {
       const ofScope = objects.filter((object) => isInScope(kind, scope, object));
-      queue.push({ type: 'Snapshot', objects: ofScope }, undefined, latencyMs(profile(), random));
+      queue.push({ type: 'Snapshot', objects: ofScope }, undefined, delayMs);
     };
+    let delayMs = latencyMs(profile(), random);
     if (history !== undefined && chance(random, staleListOdds)) {
       onFault('staleListOdds');
-      // What has happened since is watched from there on; one more list stands for these events.
-      snapshot(history.listAsOf(kind, drawBetween(random, { min: 0, max: staleListMs })));
+      snapshot(history.listAsOf(kind, drawBetween(random, { min: 0, max: staleListMs })), delayMs);
+      // What has happened since is watched from there on, when the cache has caught up; one more list stands for it.
+      const isSlow = chance(random, profile().watchSlowOdds);
+      delayMs = isSlow ? profile().watchSlowMs : eventDelayMs(profile(), random);
     }
-    snapshot(scope.name === undefined ? store.list(kind) : listOf(store.get(kind, scope.name)));
+    snapshot(scope.name === undefined ? store.list(kind) : listOf(store.get(kind, scope.name)), delayMs);
   };
   const relistLater = (): void => {
     clock.timer(profile().relistMs, `relist:${kind}`, list);
