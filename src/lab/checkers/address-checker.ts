@@ -6,6 +6,8 @@ import { ipToBigInt } from '../../domain/address/ip-number.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import { holdsForPods, podAddresses } from '../ec2/pod-addresses.ts';
+import { EC2_CALL_MAX_MS } from '../../domain/leadership/lease.ts';
+import type { NodeNetworkRecord } from '../../ports/cluster.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 
@@ -13,6 +15,7 @@ import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 export function createAddressChecker(world: WorldTruth): Checker {
   // address -> where its last pod's DEL began, and when
   const released = new Map<Ip, { readonly node: NodeName; readonly at: number }>();
+  const checkUnassigned = createUnassignChecker(world);
   const restOf = (ip: Ip): number => world.now() - (released.get(ip)?.at ?? Number.NEGATIVE_INFINITY);
   return {
     onAdded: (sandbox) => {
@@ -35,7 +38,7 @@ export function createAddressChecker(world: WorldTruth): Checker {
     },
     onEc2Change: (change) => {
       if (change.kind === 'AddressesChanged' && world.isController(change.actor)) {
-        checkUnassigned(world, change);
+        checkUnassigned(change);
         for (const ip of change.unassigned) {
           if (restOf(ip) < world.cooldownMs)
             world.broken('WD-2', `${ip} was unassigned after only ${restOf(ip)} ms of rest`);
@@ -104,11 +107,27 @@ function checkOnNode(world: WorldTruth, sandbox: LiveSandbox): void {
   if (!isThere) world.broken('IP-2', `${pod} lives with ${address}, which no ENI attached to ${node} holds`);
 }
 
-function checkUnassigned(world: WorldTruth, change: Extract<Ec2Change, { kind: 'AddressesChanged' }>): void {
-  const instanceId = change.eni.attachment?.instanceId ?? change.eni.tags[INSTANCE_TAG];
-  const record = world.cluster.list('NodeNetwork').find((one) => one.spec.instance.instanceId === instanceId);
-  const withdrawn = new Set(record?.status.withdrawn ?? []);
-  for (const ip of change.unassigned) {
-    if (!withdrawn.has(ip)) world.broken('IP-6', `${ip} was unassigned, and the agent had not let go of it`);
-  }
+type AddressesChanged = Extract<Ec2Change, { kind: 'AddressesChanged' }>;
+
+/** What is unassigned must have been let go of, by the object as it is or as it was when its deletion met the call under way. */
+function createUnassignChecker(world: WorldTruth): (change: AddressesChanged) => void {
+  let deleted: readonly { readonly record: NodeNetworkRecord; readonly at: number }[] = [];
+  world.cluster.onChange(({ kind, type, object }) => {
+    if (kind !== 'NodeNetwork' || type !== 'Deleted') return;
+    const recent = deleted.filter(({ at }) => world.now() - at <= EC2_CALL_MAX_MS);
+    deleted = [...recent, { record: object, at: world.now() }];
+  });
+  return ({ eni, unassigned }) => {
+    const instanceId = eni.attachment?.instanceId ?? eni.tags[INSTANCE_TAG];
+    const lately = deleted.flatMap(({ record, at }) => (world.now() - at <= EC2_CALL_MAX_MS ? [record] : []));
+    const withdrawn = new Set(
+      [...world.cluster.list('NodeNetwork'), ...lately]
+        .filter((record) => record.spec.instance.instanceId === instanceId)
+        .flatMap((record) => record.status.withdrawn),
+    );
+    for (const ip of unassigned) {
+      if (!withdrawn.has(ip))
+        world.broken('IP-6', `${ip} was unassigned, and the agent had not let go of it`);
+    }
+  };
 }

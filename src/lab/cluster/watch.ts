@@ -47,10 +47,7 @@ export function createWatch<K extends Kind>(
 
   const list = (): void => {
     if (state === 'Closed') return;
-    if (isDown()) {
-      relistLater();
-      return;
-    }
+    if (isDown()) return relistLater();
     state = 'Watching';
     const { staleListOdds, staleListMs } = profile();
     const snapshot = (objects: readonly KindMap[K][], delayMs: number): void => {
@@ -61,9 +58,8 @@ export function createWatch<K extends Kind>(
     if (history !== undefined && chance(random, staleListOdds)) {
       onFault('staleListOdds');
       snapshot(history.listAsOf(kind, drawBetween(random, { min: 0, max: staleListMs })), delayMs);
-      // What has happened since is watched from there on, when the cache has caught up; one more list stands for it.
-      const isSlow = chance(random, profile().watchSlowOdds);
-      delayMs = isSlow ? profile().watchSlowMs : eventDelayMs(profile(), random);
+      // What has happened since is watched from there on; one more list stands for it.
+      delayMs = catchUpMs(profile(), random);
     }
     snapshot(scope.name === undefined ? store.list(kind) : listOf(store.get(kind, scope.name)), delayMs);
   };
@@ -116,6 +112,10 @@ const listOf = <T>(object: T | undefined): readonly T[] => (object === undefined
 
 const eventDelayMs = (profile: ClusterProfile, random: Random): number =>
   drawBetween(random, { min: profile.watchDelayMinMs, max: profile.watchDelayMaxMs });
+
+/** How long a cache that is behind takes to catch up. */
+const catchUpMs = (profile: ClusterProfile, random: Random): number =>
+  chance(random, profile.watchSlowOdds) ? profile.watchSlowMs : eventDelayMs(profile, random);
 
 const latencyMs = (profile: ClusterProfile, random: Random): number =>
   drawBetween(random, { min: profile.latencyMinMs, max: profile.latencyMaxMs });

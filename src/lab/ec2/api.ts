@@ -101,6 +101,9 @@ function perform<T>(
   return region.as(caller.name, () => request.effect(fate.staleMs));
 }
 
+/** When a request arrives whose caller has given up: a call ends within 15 s, whatever becomes of it (domain/leadership). */
+const LATE_MS = { min: 10_000, max: 14_500 };
+
 export function createApi(context: ApiContext): Api {
   const { region, log } = context;
   return {
@@ -117,6 +120,15 @@ export function createApi(context: ApiContext): Api {
         return unknown(`${action} was not answered within ${timeoutMs} ms`);
       };
 
+      if (chance(context.random, region.profile().lateRequestOdds)) {
+        const lateMs = drawBetween(context.random, LATE_MS);
+        void region.clock.sleep(lateMs, `${action}:late`).then(() => {
+          region.struck('lateRequestOdds');
+          const { ok } = perform(context, fate, { caller, request });
+          logged(ok ? 'ok' : 'refused', false);
+        });
+        return giveUp();
+      }
       // The request travels by the world's clock: it arrives even if its caller dies meanwhile.
       await region.clock.sleep(fate.wayThereMs, action);
       if (fate.requestLost) {

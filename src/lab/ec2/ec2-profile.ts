@@ -27,6 +27,8 @@ export interface Ec2Profile {
   readonly serverErrorOdds: number;
   /** The request never arrives: outcome unknown, no effect. */
   readonly lostRequestOdds: number;
+  /** The request takes effect seconds after its caller has given up. */
+  readonly lateRequestOdds: number;
   /** The request takes effect and its answer never arrives: outcome unknown. */
   readonly lostAnswerOdds: number;
   /** After which a client gives up waiting for an answer. */
@@ -64,6 +66,7 @@ export const calmEc2: Ec2Profile = {
   throttleOdds: 0,
   serverErrorOdds: 0,
   lostRequestOdds: 0,
+  lateRequestOdds: 0,
   lostAnswerOdds: 0,
   timeoutMs: 10_000,
   staleOdds: 0,

@@ -64,6 +64,10 @@ export interface PersonProfile {
   readonly terminationsPerHour: number;
   /** An instance is stopped, and started again a while later. */
   readonly stopsPerHour: number;
+  /** A Node object is deleted; its kubelet makes it anew, without what people wrote on it. */
+  readonly nodeDeletionsPerHour: number;
+  /** A NodeNetwork object is deleted. */
+  readonly nodeNetworkDeletionsPerHour: number;
 }
 
 /** What the users of the cluster do beside starting and ending pods: odds per deed. */
@@ -139,6 +143,8 @@ export const calm: FaultProfile = {
     eniRemovalsPerHour: 0,
     terminationsPerHour: 0,
     stopsPerHour: 0,
+    nodeDeletionsPerHour: 0,
+    nodeNetworkDeletionsPerHour: 0,
   },
   workload: {
     annotationOdds: 0,

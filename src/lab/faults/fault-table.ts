@@ -39,6 +39,7 @@ const EC2_ROWS: readonly Row<'ec2'>[] = [
   ['throttleOdds', 'RequestLimitExceeded', 'odds', [0.05, 0.2, 0.4], 0.5],
   ['serverErrorOdds', 'HTTP 500', 'odds', [0.02, 0.1], 0.4],
   ['lostRequestOdds', 'a request never arrives', 'odds', [0.02, 0.1], 0.4],
+  ['lateRequestOdds', 'a request arrives after its caller has given up', 'odds', [0.02, 0.1], 0.3],
   ['lostAnswerOdds', 'the answer is lost after the effect', 'odds', [0.05, 0.3], 0.5],
   ['staleOdds', 'a describe answers from the past', 'odds', [0.2, 0.8], 0.5],
   ['staleMs', 'how old a stale describe is at most', 'ms', [3000, 15_000], 1],
@@ -93,6 +94,8 @@ const PERSON_ROWS: readonly Row<'person'>[] = [
   ['eniRemovalsPerHour', 'an ENI of ours is pulled off or deleted', 'per hour', [3, 12], 0.2],
   ['terminationsPerHour', 'an instance is terminated, and replaced', 'per hour', [3, 20], 0.3],
   ['stopsPerHour', 'an instance is stopped, and started again', 'per hour', [3, 12], 0.2],
+  ['nodeDeletionsPerHour', 'a Node is deleted, and registers again', 'per hour', [3, 20], 0.2],
+  ['nodeNetworkDeletionsPerHour', 'a NodeNetwork is deleted', 'per hour', [3, 20], 0.2],
 ];
 
 const WORKLOAD_ROWS: readonly Row<'workload'>[] = [

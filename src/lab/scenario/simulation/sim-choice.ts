@@ -27,6 +27,8 @@ interface NodeWords {
 export interface ChoiceModel extends SelectionModel {
   /** `address`: of its primary ENI. */
   addNode(node: NodeName, zone: Zone, address: string): void;
+  /** The Node object is gone, with what people wrote on it. */
+  forgetWords(node: NodeName): void;
   annotate(node: NodeName, eniConfig: string | undefined): void;
   label(node: NodeName, eniConfig: string | undefined): void;
   pool(node: NodeName, pool: string | undefined): void;
@@ -81,6 +83,7 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
       addresses.set(node, address);
       write(node, {});
     },
+    forgetWords: (node) => write(node, { annotation: undefined, label: undefined, pool: undefined }),
     annotate: (node, annotation) => write(node, { annotation }),
     label: (node, label) => write(node, { label }),
     pool: (node, pool) => write(node, { pool }),

@@ -24,6 +24,10 @@ export interface Fleet {
   launch(zone: Zone): SimNode | undefined;
   reboot(node: SimNode): void;
   stop(node: SimNode): void;
+  /** The Node object goes, and is registered anew by its kubelet. */
+  register(node: SimNode): void;
+  /** Its NodeNetwork goes. */
+  forget(node: SimNode): void;
   /** The instance goes, later the Node object, and another instance joins. */
   replace(node: SimNode): void;
 }
@@ -31,6 +35,7 @@ export interface Fleet {
 const DOWN_MS = { min: 3_000, max: 40_000 };
 /** From an instance's end to the deletion of its Node by the cloud provider's controller. */
 const NODE_GONE_MS = { min: 1_000, max: 60_000 };
+const REGISTER_MS = { min: 100, max: 20_000 };
 const REPLACEMENT_MS = { min: 1_000, max: 60_000 };
 
 export function createFleet(deps: FleetDeps): Fleet {
@@ -82,6 +87,11 @@ export function createFleet(deps: FleetDeps): Fleet {
         node.powerOn();
       });
     },
+    register: ({ name }) => {
+      if (!deleteNodeObject(deps, name)) return;
+      later(REGISTER_MS, 'node registers', () => registerAnew(deps, nodes.get(name), zones.get(name)));
+    },
+    forget: ({ name }) => deleteNodeNetwork(deps, name),
     replace: (node) => {
       tell(`instance ${node.instanceId} of ${node.name} is terminated`);
       node.dispose();
@@ -93,6 +103,30 @@ export function createFleet(deps: FleetDeps): Fleet {
       );
     },
   };
+}
+
+/** False: it was not there. */
+function deleteNodeObject({ cluster, choices, tell }: FleetDeps, name: NodeName): boolean {
+  if (!cluster.admin.deleteNode(name)) return false;
+  tell(`Node ${name} is deleted`);
+  choices.forgetWords(name);
+  return true;
+}
+
+/** Unless it is there again, or its instance gone. */
+function registerAnew({ cluster, tell }: FleetDeps, node: SimNode | undefined, zone: Zone | undefined): void {
+  if (node === undefined || zone === undefined) return;
+  const { name, instanceId } = node;
+  if (cluster.admin.get('Node', name) !== undefined) return;
+  cluster.admin.applyNode({ name, instanceId, zone });
+  tell(`Node ${name} is registered anew`);
+}
+
+function deleteNodeNetwork({ cluster, tell }: FleetDeps, name: NodeName): void {
+  const record = cluster.admin.nodeNetwork(name);
+  if (record === undefined) return;
+  tell(`NodeNetwork ${name} is deleted`);
+  void cluster.client().deleteNodeNetwork(record);
 }
 
 const RELAUNCH_MS = 10_000;
@@ -115,6 +149,8 @@ export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSur
       ['node.rebootsPerHour', odds.rebootsPerHour, fleet.reboot],
       ['node.collectionsPerHour', odds.collectionsPerHour, (node) => node.collect()],
       ['person.stopsPerHour', person.stopsPerHour / nodes.length, fleet.stop],
+      ['person.nodeDeletionsPerHour', person.nodeDeletionsPerHour / nodes.length, fleet.register],
+      ['person.nodeNetworkDeletionsPerHour', person.nodeNetworkDeletionsPerHour / nodes.length, fleet.forget],
       ['person.terminationsPerHour', person.terminationsPerHour / nodes.length, fleet.replace],
     ];
     for (const node of nodes) {
