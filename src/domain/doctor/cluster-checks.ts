@@ -1,6 +1,6 @@
 // Checks of the cluster's own objects: what is installed, selected, published and waiting.
 
-import { explainNode, listed } from '../explain/explain-node.ts';
+import { explainNode, listed, refusalsOf } from '../explain/explain-node.ts';
 import { instanceOf, networkOf, type Picture, podsOn } from '../explain/picture.ts';
 import { replaySelection } from '../explain/replay-selection.ts';
 import { maxPods } from '../instance/max-pods.ts';
@@ -73,6 +73,26 @@ export function checkAgents(picture: Picture): readonly Found[] {
         fix: `kubectl --namespace kube-system logs --selector app.kubernetes.io/component=agent --field-selector spec.nodeName=${name}`,
       },
     ];
+  });
+}
+
+/** What EC2 refuses to the controller, by the conditions that it keeps: before any pod has to wait for it. */
+export function checkRefusals(picture: Picture): readonly Found[] {
+  const nodes = new Map<string, string[]>();
+  for (const network of picture.networks)
+    for (const message of refusalsOf(network)) {
+      // The same for many nodes, but for the instance that it was about.
+      const text = message.replaceAll(network.spec.instance.instanceId, 'INSTANCE');
+      nodes.set(text, [...(nodes.get(text) ?? []), network.name]);
+    }
+  return [...nodes].map(([text, names]) => {
+    const at = text.lastIndexOf('; ');
+    return {
+      severity: 'error' as const,
+      what: `${text.slice(0, at)} (${listed(names)})`,
+      why: 'the nodes get no further addresses: pods on them wait, or will',
+      fix: text.slice(at + 2),
+    };
   });
 }
 

@@ -8,6 +8,7 @@ import {
   checkLabels,
   checkMaxPods,
   checkPublished,
+  checkRefusals,
   checkSelection,
   checkStartupTaint,
   checkWaiting,
@@ -64,6 +65,7 @@ export const CHECKS: readonly Check[] = [
   { id: 'selection', holds: 'an ENIConfig applies to every node', run: checkSelection },
   { id: 'labels', holds: 'nodes have the label that selection goes by', run: checkLabels },
   { id: 'agents', holds: 'every agent serves', run: checkAgents },
+  { id: 'refusals', holds: 'EC2 refuses nothing to the controller', run: checkRefusals },
   { id: 'waiting', holds: 'no pod waits for an address', run: checkWaiting },
   {
     id: 'max-pods',

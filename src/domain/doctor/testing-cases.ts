@@ -95,6 +95,33 @@ export const clusterCases: readonly Case[] = [
     says: /the agent of node n1 does not serve: it has never reported/,
   },
   {
+    title: 'U14 a right that the controller lacks, which no pod waits for yet',
+    check: 'refusals',
+    severity: 'error',
+    picture: {
+      networks: [
+        {
+          ...serving,
+          status: {
+            ...serving.status,
+            conditions: [
+              ...serving.status.conditions,
+              {
+                type: 'AddressesAvailable',
+                status: 'False',
+                reason: 'Unauthorized',
+                message:
+                  'the controller may not create a network interface for instance i-00000001: UnauthorizedOperation; allow ec2:CreateNetworkInterface in the policy',
+                lastTransitionAt: 0,
+              },
+            ],
+          },
+        },
+      ],
+    },
+    says: /may not create a network interface for instance INSTANCE: UnauthorizedOperation \(n1\)$/,
+  },
+  {
     title: 'U14 pods that wait in a full subnet',
     check: 'waiting',
     severity: 'error',
@@ -128,6 +155,13 @@ export const clusterCases: readonly Case[] = [
     severity: 'warning',
     picture: { subnets: [subnet({ freeAddressCount: 20 })] },
     says: /has 20 of 251 addresses free/,
+  },
+  {
+    title: 'U04 a subnet of a zone that is full',
+    check: 'free-addresses',
+    severity: 'error',
+    picture: { subnets: [subnet({ freeAddressCount: 0 })], pods: [] },
+    says: /subnet-0000000b \(100\.64\.0\.0\/24, eu-west-1a\) of ENIConfig eu-west-1a has 0 of 251 addresses free/,
   },
   {
     title: 'U08 237 free addresses and no free /28',

@@ -214,8 +214,19 @@ function waitingFor(
   const short = (planned?.plan.conditions ?? [])
     .filter((one) => one.type === 'AddressesAvailable' && one.status === 'False')
     .map((one) => one.message);
-  return [...new Set([...short, ...stuck]), ...(serves.serves ? [] : [serves.because])];
+  return [
+    ...new Set([...refusalsOf(network), ...short, ...stuck]),
+    ...(serves.serves ? [] : [serves.because]),
+  ];
 }
+
+const REFUSED: ReadonlySet<string> = new Set(['Unauthorized', 'Ec2Refused']);
+
+/** What EC2 refuses only the controller knows, which has asked: by its own condition. */
+export const refusalsOf = ({ status }: PictureNetwork): readonly string[] =>
+  status.conditions
+    .filter((one) => one.type === 'AddressesAvailable' && one.status === 'False' && REFUSED.has(one.reason))
+    .map((one) => one.message);
 
 const NAMES_LISTED_MAX = 8;
 
