@@ -6,7 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { type MeterCounts, WRITES } from './support/scale-meter.ts';
-import { startScaleWorld } from './support/scale-world.ts';
+import { startScaleWorld, WARM_COUNT } from './support/scale-world.ts';
 
 const [nodes = '1000', podsPerNode = '30', replaced = '100'] = process.argv.slice(2);
 const SECOND_MS = 1000;
@@ -91,9 +91,14 @@ async function phase(name: string, begin: () => void, isOver: () => boolean): Pr
   return { counts, p99: percentile(own, 0.99), isDone };
 }
 
-const join = await phase(`${nodes} nodes join`, world.joinAll, world.allHaveWarmPool);
+const join = await phase(`${nodes} nodes join`, world.joinAll, () => world.allHold(0));
 const start = await phase(`scale-out to ${podsPerNode} pods a node`, world.startPods, world.allPodsLive);
 const scaleOutMinutes = wallSeconds() / 60;
+const refill = await phase(
+  'warm pools fill up again',
+  () => {},
+  () => world.allHold(WARM_COUNT),
+);
 const heapMib = await world.controllerMemoryMiB();
 const replacedCount = Number(replaced);
 const replacement = await phase(
@@ -112,12 +117,17 @@ const tell = (what: string, value: number, aim: number, unit: string): void => {
     `${value < aim ? 'met   ' : 'MISSED'}  ${what}: ${value.toFixed(digits)}${unit}, aim under ${aim}${unit}`,
   );
 };
-console.log(`all phases done: ${[join, start, replacement, zone].every(({ isDone }) => isDone)}`);
+console.log(`all phases done: ${[join, start, refill, replacement, zone].every(({ isDone }) => isDone)}`);
 tell('nodes joined and pods started, wall time', scaleOutMinutes, WALL_MINUTES_AIM, ' min');
 tell('everything, wall time', wallSeconds() / 60, WALL_MINUTES_AIM, ' min');
 tell('heap of a controller alone, started anew over the same cluster', heapMib, HEAP_MIB_AIM, ' MiB');
 tell("a pod's event to the decision, p99, scale-out", start.p99, DECISION_MS_AIM, ' ms');
 tell("a pod's event to the decision, p99, rolling replacement", replacement.p99, DECISION_MS_AIM, ' ms');
-tell('writes of NodeNetworks per pod, scale-out', perPod(start), WRITES_PER_POD_AIM, '');
-tell('the same with the joining of its nodes', perPod(join, start), WRITES_PER_POD_AIM, '');
+tell(
+  'writes of NodeNetworks per pod, scale-out and its refill',
+  perPod(start, refill),
+  WRITES_PER_POD_AIM,
+  '',
+);
+tell('the same with the joining of the nodes', perPod(join, start, refill), WRITES_PER_POD_AIM, '');
 tell('the same, rolling replacement', perPod(replacement), WRITES_PER_POD_AIM, '');

@@ -1,10 +1,9 @@
 // How long news waits for the controller, whose one thread works on one thing after the other.
 //
 // In the simulation a turn of the controller takes no virtual time, so two things that come at the same virtual time would
-// both be served at once. Here each turn takes as long as the machine needed for it: one that comes while an earlier one
+// both be served at once. Here each turn takes the CPU time that the machine needed for it: one that comes while an earlier one
 // is still at work waits until that is done.
 
-import { performance } from 'node:perf_hooks';
 import type { RoundObserver } from '../../src/controller/start-controller.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
@@ -37,7 +36,7 @@ export interface BacklogMeter {
 interface Turn {
   /** Virtual time at which the thread comes to it, milliseconds with fractions. */
   readonly startsAt: number;
-  /** Of the machine's clock. */
+  /** Of the thread's CPU time. */
   readonly since: number;
   leftOutMs: number;
 }
@@ -66,6 +65,12 @@ const newState = (): NodeState => ({
   queuedAt: 0,
 });
 
+/** CPU time of this thread: others use the machine, too. */
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /** The controller's one thread, in virtual time. */
 interface Thread {
   clock(clock: Clock): Clock;
@@ -81,9 +86,9 @@ function createThread(now: () => number): Thread {
   let freeAt = 0;
   let busyMs = 0;
   const begin = (): void => {
-    turn ??= { startsAt: Math.max(freeAt, now()), since: performance.now(), leftOutMs: 0 };
+    turn ??= { startsAt: Math.max(freeAt, now()), since: threadMs(), leftOutMs: 0 };
   };
-  const spentMs = ({ since, leftOutMs }: Turn): number => performance.now() - since - leftOutMs;
+  const spentMs = ({ since, leftOutMs }: Turn): number => threadMs() - since - leftOutMs;
   return {
     clock: (clock) => {
       const timer: Clock['timer'] = (ms, label, run) =>
@@ -109,9 +114,9 @@ function createThread(now: () => number): Thread {
       turn = undefined;
     },
     leaveOut: (measure) => {
-      const since = performance.now();
+      const since = threadMs();
       measure();
-      if (turn !== undefined) turn.leftOutMs += performance.now() - since;
+      if (turn !== undefined) turn.leftOutMs += threadMs() - since;
     },
     busyMs: () => busyMs,
   };

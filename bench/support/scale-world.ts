@@ -47,7 +47,7 @@ interface Parts {
 }
 
 export function startScaleWorld(plan: ScalePlan, drain: () => Promise<void>): ScaleWorld {
-  const kernel = createKernel({ seed: 1 });
+  const kernel = createKernel({ seed: 1, recentPerOwner: 1 });
   const clock = kernel.clock('world');
   const dial = createFaultDial({ ...calm, ec2: { ...calm.ec2, randomAddresses: false } });
   const ec2 = createSimEc2({ clock, random: kernel.random.fork('ec2'), profile: () => dial.ec2() });
@@ -90,7 +90,7 @@ function start(
   const settings = parseControllerSettings({
     CLUSTER_NAME: 'scale',
     AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
-    WARM_IP_TARGET: '2',
+    WARM_IP_TARGET: String(WARM_COUNT),
     // Nodes are full of addresses before pods come: EC2 makes five ENIs a second, pods start by the hundred.
     MINIMUM_IP_TARGET: String(plan.podsPerNode),
   });
@@ -106,6 +106,9 @@ function start(
     rounds: meter.rounds,
   });
 }
+
+/** Addresses that each node holds ahead of its pods. */
+export const WARM_COUNT = 2;
 
 const STOP_MS = 30_000;
 const SETTLE_MS = 150_000;
@@ -134,7 +137,8 @@ async function measureController(parts: Parts, first: Controller, pass: ScaleWor
 
 interface Fleet {
   joinAll(): void;
-  allHaveWarmPool(): boolean;
+  /** Every node holds an address for each of its pods, and with `spare` so many more. */
+  allHold(spare: number): boolean;
   startPods(): void;
   allPodsLive(): boolean;
   /** One after the other: the instance ends, another one joins, and gets as many pods. */
@@ -190,9 +194,9 @@ function createFleet(
       for (let n = 0; n < plan.nodeCount; n += 1)
         clock.timer(n * JOIN_MS, 'join', () => launch(n % ZONES.length));
     },
-    allHaveWarmPool: () =>
-      nodes.size === plan.nodeCount &&
-      [...nodes.keys()].every((name) => grantedCount(name) >= plan.podsPerNode),
+    allHold: (spare) =>
+      launchedCount >= plan.nodeCount &&
+      [...nodes.keys()].every((name) => grantedCount(name) >= plan.podsPerNode + spare),
     startPods: () => {
       [...nodes.keys()].forEach((name, n) => {
         clock.timer(n * plan.podsPerNode * BIND_MS, 'bind', () => bindPods(name));

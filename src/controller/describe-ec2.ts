@@ -54,6 +54,8 @@ function named(deps: DescribeDeps): {
   const subnets = new Set<SubnetId>([...eniConfigs.map((one) => one.subnetId), ...view.eniCounts.keys()]);
   const groups = new Set<SecurityGroupId>(eniConfigs.flatMap((one) => one.securityGroupIds));
   for (const id of instances) {
+    // Of the others the primary ENI is counted already.
+    if (view.readInstances.has(id)) continue;
     const instance = knownValue(view.instances, id);
     if (instance !== undefined) subnets.add(instance.primarySubnetId);
   }

@@ -3,6 +3,7 @@
 
 import { type Cidr, familyOf, type Ip } from '../domain/address/ip.ts';
 import type { AttachmentId, SecurityGroupId } from '../domain/ids.ts';
+import { sameData } from '../domain/same-data.ts';
 import type { Ec2Eni, EniAttachment } from '../ports/ec2.ts';
 
 /** How long a write or a sighting outweighs an answer that contradicts it, ms: well above EC2's staleness of some seconds. */
@@ -70,6 +71,12 @@ export function sighted(previous: EniBelief | undefined, eni: Ec2Eni, now: numbe
     };
   }
   if (isRecent(previous.deletedAt, now)) return previous;
+  if (isUnchanged(previous, eni)) {
+    // Nearly all ENIs of a large cluster, every time.
+    const contentSeenAt = new Map<SlotContent, number>();
+    for (const one of previous.contentSeenAt.keys()) contentSeenAt.set(one, now);
+    return { ...previous, seenAt: now, attachmentSeenAt: now, contentSeenAt };
+  }
   const removedAt = new Map([...previous.removedAt].filter(([, at]) => isRecent(at, now)));
   const contentSeenAt = new Map([...previous.contentSeenAt].filter(([, at]) => isRecent(at, now)));
   for (const one of contentOf(eni)) if (!removedAt.has(one)) contentSeenAt.set(one, now);
@@ -87,6 +94,14 @@ export function sighted(previous: EniBelief | undefined, eni: Ec2Eni, now: numbe
     removedAt,
     attachmentSeenAt,
   };
+}
+
+/** Whether the answer says what is believed, and nothing that was written is left to be outlived. */
+function isUnchanged(previous: EniBelief, eni: Ec2Eni): boolean {
+  const { deletedAt, detached, groups, removedAt } = previous;
+  const isSettled =
+    deletedAt === undefined && detached === undefined && groups === undefined && removedAt.size === 0;
+  return isSettled && sameData(previous.eni, eni);
 }
 
 function mergeAttachment(

@@ -16,19 +16,19 @@ export interface GarbageCollectorOptions {
 }
 
 export function createGarbageCollector({ clock, store, delayMs }: GarbageCollectorOptions): GarbageCollector {
-  // uid of a NodeNetwork -> uid of the Node that owns it
-  const owners = new Map<string, string>();
+  // uid of a NodeNetwork -> the Node that owns it
+  const owners = new Map<string, Pick<NodeRecord, 'name' | 'uid'>>();
+  const isThere = ({ name, uid }: Pick<NodeRecord, 'name' | 'uid'>): boolean =>
+    store.get('Node', name)?.uid === uid;
 
   const collect = (): void => {
-    const nodes = store.list('Node');
-    const nodeUids = new Set(nodes.map((node) => node.uid));
-    const nodeNames = new Set(nodes.map((node) => node.name));
     for (const record of store.list('NodeNetwork')) {
       const owner = owners.get(record.uid);
-      if (owner !== undefined && !nodeUids.has(owner)) store.delete('NodeNetwork', record.name);
+      if (owner !== undefined && !isThere(owner)) store.delete('NodeNetwork', record.name);
     }
-    for (const pod of store.list('Pod')) {
-      if (pod.nodeName !== undefined && !nodeNames.has(pod.nodeName)) store.delete('Pod', pod.key);
+    for (const node of store.nodesWithPods()) {
+      if (store.get('Node', node) !== undefined) continue;
+      for (const pod of store.podsOf(node)) store.delete('Pod', pod.key);
     }
   };
   let isDue = false;
@@ -48,8 +48,8 @@ export function createGarbageCollector({ clock, store, delayMs }: GarbageCollect
   });
   return {
     own: (record, owner) => {
-      owners.set(record.uid, owner.uid);
-      if (store.get('Node', owner.name)?.uid !== owner.uid) collectLater();
+      owners.set(record.uid, { name: owner.name, uid: owner.uid });
+      if (!isThere(owner)) collectLater();
     },
   };
 }

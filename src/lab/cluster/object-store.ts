@@ -2,7 +2,8 @@
 
 import { assert } from '../../domain/result.ts';
 import { sameData } from '../../domain/same-data.ts';
-import type { Kind, KindMap, Subscription } from '../../ports/cluster.ts';
+import type { NodeName, PodKey } from '../../domain/ids.ts';
+import type { Kind, KindMap, PodRecord, Subscription } from '../../ports/cluster.ts';
 import { type Random, randomHex } from '../../ports/random.ts';
 
 /** What the store itself sets. */
@@ -26,6 +27,10 @@ export interface ObjectStore {
   get<K extends Kind>(kind: K, name: string): KindMap[K] | undefined;
   /** In the order of creation. */
   list<K extends Kind>(kind: K): readonly KindMap[K][];
+  /** Pods that are bound to the node, whether or not it is there. */
+  podsOf(node: NodeName): readonly PodRecord[];
+  /** Names of the nodes that pods are bound to. */
+  nodesWithPods(): readonly NodeName[];
   /** The name must be free. */
   create<K extends Kind>(kind: K, object: NewObject<K>): KindMap[K];
   /** The object must be there. A change that changes nothing makes no new version and no event. */
@@ -70,6 +75,8 @@ function specOf(kind: Kind, object: KindMap[Kind]): unknown {
 interface Etcd {
   /** name -> object, by kind */
   readonly objects: { readonly [K in Kind]: Map<string, KindMap[K]> };
+  /** node -> keys of the pods that are bound to it */
+  readonly podsOf: Map<NodeName, Set<PodKey>>;
   readonly listeners: Set<(change: AnyStoreChange) => void>;
   revision: number;
 }
@@ -84,12 +91,15 @@ export function createObjectStore(random: Random): ObjectStore {
       NodeNetworkClass: new Map(),
       Namespace: new Map(),
     },
+    podsOf: new Map(),
     listeners: new Set(),
     revision: 0,
   };
   return {
     get: (kind, name) => mapOf(etcd, kind).get(name),
     list: (kind) => [...mapOf(etcd, kind).values()],
+    podsOf: (node) => [...(etcd.podsOf.get(node) ?? [])].flatMap((key) => etcd.objects.Pod.get(key) ?? []),
+    nodesWithPods: () => [...etcd.podsOf.keys()],
     create: (kind, fields) => createObject(etcd, { kind, fields, uid: newUid(random) }),
     update: (kind, name, change) => {
       const before = existing(etcd, kind, name);
@@ -122,7 +132,20 @@ function nextRevision(etcd: Etcd): string {
 }
 
 function emit<K extends Kind>(etcd: Etcd, change: StoreChange<K>): void {
+  if (change.kind === 'Pod') indexPod(etcd, change as unknown as StoreChange<'Pod'>);
   for (const notify of etcd.listeners) notify(change as unknown as AnyStoreChange);
+}
+
+function indexPod({ podsOf }: Etcd, { type, object, before }: StoreChange<'Pod'>): void {
+  const from = before?.nodeName;
+  const to = type === 'Deleted' ? undefined : object.nodeName;
+  if (from === to) return;
+  if (from !== undefined) {
+    const pods = podsOf.get(from);
+    pods?.delete(object.key);
+    if (pods?.size === 0) podsOf.delete(from);
+  }
+  if (to !== undefined) podsOf.set(to, (podsOf.get(to) ?? new Set()).add(object.key));
 }
 
 function createObject<K extends Kind>(

@@ -2,7 +2,7 @@
 
 import { assert } from '../../domain/result.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Kind, KindMap, Subscription, WatchEvent, WatchScope } from '../../ports/cluster.ts';
+import type { Kind, KindMap, PodRecord, Subscription, WatchEvent, WatchScope } from '../../ports/cluster.ts';
 import type { Random } from '../../ports/random.ts';
 import { chance, drawBetween } from '../kernel/draw.ts';
 import type { ClusterProfile, FaultHearer } from './cluster-profile.ts';
@@ -61,7 +61,7 @@ export function createWatch<K extends Kind>(
       // What has happened since is watched from there on; one more list stands for it.
       delayMs = catchUpMs(profile(), random);
     }
-    snapshot(scope.name === undefined ? store.list(kind) : listOf(store.get(kind, scope.name)), delayMs);
+    snapshot(presentIn(store, kind, scope), delayMs);
   };
   const relistLater = (): void => {
     clock.timer(profile().relistMs, `relist:${kind}`, list);
@@ -106,6 +106,18 @@ export function createWatch<K extends Kind>(
       queue.clear();
     },
   };
+}
+
+/** Objects that may be in the scope, without going through those of all nodes for one. */
+function presentIn<K extends Kind>(
+  store: ObjectStore,
+  kind: K,
+  { name, nodeName }: WatchScope,
+): readonly KindMap[K][] {
+  if (name !== undefined) return listOf(store.get(kind, name));
+  if (nodeName !== undefined && kind === 'Pod')
+    return store.podsOf(nodeName) as readonly PodRecord[] as readonly KindMap[K][];
+  return store.list(kind);
 }
 
 const listOf = <T>(object: T | undefined): readonly T[] => (object === undefined ? [] : [object]);

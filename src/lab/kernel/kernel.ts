@@ -13,6 +13,8 @@ export interface KernelOptions {
   readonly startAt?: number;
   /** Events of the same time run in an order drawn by seed, not in the order in which they were set: finds order bugs. */
   readonly randomTies?: boolean;
+  /** Events of each owner that are kept for reports: with thousands of owners, few. */
+  readonly recentPerOwner?: number;
 }
 
 export interface RunRequest {
@@ -116,11 +118,11 @@ async function runEvents(timeline: Timeline, request: RunRequest): Promise<RunEn
   return undefined;
 }
 
-const createTimeline = (startAt: number): Timeline => ({
+const createTimeline = (startAt: number, recentPerOwner?: number): Timeline => ({
   now: startAt,
   eventCount: 0,
   heap: createEventHeap(),
-  trace: createTrace(),
+  trace: createTrace(recentPerOwner),
   paused: new Map(),
 });
 
@@ -160,7 +162,7 @@ export function createKernel(options: KernelOptions): Kernel {
   const startAt = options.startAt ?? DEFAULT_START_AT;
   const random = seededRandom(options.seed);
   const ties = options.randomTies === true ? random.fork('kernel/ties') : undefined;
-  const timeline = createTimeline(startAt);
+  const timeline = createTimeline(startAt, options.recentPerOwner);
   // owner -> its current life
   const incarnations = new Map<string, Incarnation>();
   const machines = createMachines(timeline);

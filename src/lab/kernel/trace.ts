@@ -19,7 +19,7 @@ export interface Trace {
   recent(ownerPrefix: string, count: number): readonly TracedEvent[];
 }
 
-/** Events kept per owner. */
+/** Events kept per owner unless said otherwise. */
 const RECENT_EVENT_MAX = 64;
 
 /** Two multiplicative lanes of 32 bits: cheap, and enough to tell runs apart. No defence against a forger. */
@@ -53,9 +53,9 @@ function wordOf(text: string): number {
   return word;
 }
 
-export function createTrace(): Trace {
+export function createTrace(recentMax = RECENT_EVENT_MAX): Trace {
   const hash = createHash();
-  // owner -> its last events, as a ring: the event of count n is at index n % RECENT_EVENT_MAX
+  // owner -> its last events, as a ring: the event of count n is at index n % recentMax
   const rings = new Map<string, { readonly word: number; readonly events: TracedEvent[]; count: number }>();
 
   return {
@@ -67,7 +67,7 @@ export function createTrace(): Trace {
         rings.set(owner, ring);
       }
       hash.add(ring.word, label, at);
-      ring.events[ring.count % RECENT_EVENT_MAX] = event;
+      ring.events[ring.count % recentMax] = event;
       ring.count += 1;
     },
     hash: () => hash.hex(),
