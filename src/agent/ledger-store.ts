@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Journal, JournalFailure } from '../ports/journal.ts';
 import type { Log } from '../ports/log.ts';
 import type { Outcome } from '../ports/outcome.ts';
+import type { StatusChange } from './status-change.ts';
 
 /** Records written in one go at most. */
 const BATCH_RECORD_COUNT_MAX = 256;
@@ -70,7 +71,7 @@ export interface LedgerStoreDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Called after every change of the ledger. */
-  readonly onChange: () => void;
+  readonly onChange: (change: StatusChange) => void;
 }
 
 export function createLedgerStore(deps: LedgerStoreDeps): LedgerStore {
@@ -85,7 +86,7 @@ export function createLedgerStore(deps: LedgerStoreDeps): LedgerStore {
   const apply = (records: readonly JournalRecord[]): void => {
     if (records.length === 0) return;
     state.ledger = applyRecords(state.ledger, records);
-    deps.onChange();
+    deps.onChange(records.every(({ type }) => type === 'SpecSeen') ? 'Generation' : 'Usage');
   };
   const commit = (request: Pick<Pending, 'records' | 'applied' | 'undo'>): Promise<CommitResult> =>
     new Promise((done, broke) => {
@@ -141,7 +142,7 @@ async function load(
   const { records, torn } = outcome.value;
   state.ledger = ledgerFrom(records);
   state.recordCount = records.length;
-  onChange();
+  onChange('Usage');
   const knowsPods = records.some(({ type }) => type === 'Allocated' || type === 'Released');
   return ok({ recordCount: records.length, knowsPods, ...(torn !== undefined && { torn }) });
 }
@@ -226,7 +227,7 @@ async function rewrite(
     if (wasBroken) {
       deps.log.mark('journal-repaired');
       deps.log.info('the journal is written anew, and sound again', { recordCount: records.length });
-      deps.onChange();
+      deps.onChange('Usage');
     }
   }
   return finishWrite(state, deps, { outcome, recordCount: records.length });
@@ -247,7 +248,7 @@ function finishWrite(
   // Told once: a repair that fails again must not wake those who would ask for the next repair at once.
   if (isNew) {
     log.error('the journal cannot be written', { failure });
-    onChange();
+    onChange('Usage');
   }
   return err(failure);
 }

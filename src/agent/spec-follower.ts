@@ -6,7 +6,7 @@ import type { NodeNetworkRecord } from '../ports/cluster.ts';
 import { sameData } from '../domain/same-data.ts';
 import type { AgentContext } from './agent-context.ts';
 import { recoverPods } from './recovery.ts';
-import type { StatusChange } from './status-pace.ts';
+import type { StatusChange } from './status-change.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 /** The API server has this long to answer after a start before the journal's spec is acted on, milliseconds. */

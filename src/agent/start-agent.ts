@@ -21,7 +21,8 @@ import { createPool, type Pool } from './pool.ts';
 import { createReaper } from './reaper.ts';
 import { createPodRepairer } from './repair-pods.ts';
 import { createSpecFollower } from './spec-follower.ts';
-import { statusDelayMs, type StatusChange } from './status-pace.ts';
+import type { StatusChange } from './status-change.ts';
+import { statusDelayMs } from './status-pace.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { createWorker, type Worker } from './worker.ts';
 
@@ -85,7 +86,7 @@ interface Parts {
 function assemble(deps: AgentDeps): Parts {
   const { nodeName, cluster, stack, clock, log, journal } = deps;
   const shared = initialState();
-  const store = createLedgerStore({ journal, clock, log, onChange: () => onLedgerChange() });
+  const store = createLedgerStore({ journal, clock, log, onChange: (change) => onLedgerChange(change) });
   const context: AgentContext = { nodeName, cluster, stack, clock, log, store, shared };
   const pool = createPool(context);
   const lock = createKeyedLock();
@@ -105,7 +106,8 @@ function assemble(deps: AgentDeps): Parts {
   const onChange = (change: StatusChange): void => status.wakeWithin(statusDelayMs(context, change));
   const host = createHostKeeper(context, {
     onRouted: () => {
-      onProgress('Usage');
+      // Of the host the status says only whether it serves, which is awaited.
+      onProgress('Generation');
       podRepairer.wake();
     },
     onFailed: () => onChange('Usage'),
@@ -118,12 +120,12 @@ function assemble(deps: AgentDeps): Parts {
     onAnswered: onProgress,
   });
   const status = createStatusWriter(context, { onRecord: () => spec.wake() });
-  const onLedgerChange = (): void => {
+  const onLedgerChange = (change: StatusChange): void => {
     cooldowns.track();
     spec.wake();
     host.onPods();
     pool.notify();
-    onChange('Usage');
+    onChange(change);
   };
   const podRepairer = createPodRepairer(context, lock);
   const reaper = createReaper(context, lock);

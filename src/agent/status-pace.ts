@@ -2,16 +2,14 @@
 
 import type { AgentContext } from './agent-context.ts';
 import { agentReady } from './agent-ready.ts';
+import type { StatusChange } from './status-change.ts';
 
 /** Changes within this time are one write: a rollout of thirty pods is one or two, milliseconds. */
 const BATCH_MS = 300;
 /** Between two writes that nobody waits for, milliseconds: a node whose pods start one by one tells of many at once. */
 const GAP_MS = 3_000;
 /** The controller seldom waits for a generation by itself: the next change, which is mostly near, tells of it as well. */
-const GENERATION_MS = 5_000;
-
-/** `Generation`: another spec is acted on, and it grants and takes what the one before it did. */
-export type StatusChange = 'Usage' | 'Generation';
+const GENERATION_MS = 15_000;
 
 /** In how many milliseconds the change should be written. */
 export function statusDelayMs(context: AgentContext, change: StatusChange): number {

@@ -2,7 +2,7 @@
 
 import { assert } from '../../domain/result.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Kind, KindMap, PodRecord, Subscription, WatchEvent, WatchScope } from '../../ports/cluster.ts';
+import type { Kind, KindMap, Subscription, WatchEvent, WatchScope } from '../../ports/cluster.ts';
 import type { Random } from '../../ports/random.ts';
 import { chance, drawBetween } from '../kernel/draw.ts';
 import type { ClusterProfile, FaultHearer } from './cluster-profile.ts';
@@ -116,7 +116,7 @@ function presentIn<K extends Kind>(
 ): readonly KindMap[K][] {
   if (name !== undefined) return listOf(store.get(kind, name));
   if (nodeName !== undefined && kind === 'Pod')
-    return store.podsOf(nodeName) as readonly PodRecord[] as readonly KindMap[K][];
+    return store.podsOf(nodeName) as readonly unknown[] as readonly KindMap[K][];
   return store.list(kind);
 }
 
