@@ -102,6 +102,20 @@ describe('ADD', () => {
     assert.ok(restedMs >= COOLDOWN_MS && restedMs < COOLDOWN_MS + 1000, `${restedMs} ms`);
   });
 
+  test('gives an address that the spec has on two ENIs only by the one by which the host leads it [IP-7]', async () => {
+    const old = { deviceIndex: 1, addresses: ['10.1.0.4'], cordoned: true };
+    const world = await servingWorld([]);
+    await world.publish({ enis: [old, { deviceIndex: 2, addresses: ['10.1.0.4', '10.1.0.5'] }] });
+    assert.equal(addressIn(await world.add('a')), '10.1.0.5/32');
+    await world.publish({
+      enis: [
+        { ...old, addresses: [] },
+        { deviceIndex: 2, addresses: ['10.1.0.4', '10.1.0.5'] },
+      ],
+    });
+    assert.equal(addressIn(await world.add('b')), '10.1.0.4/32');
+  });
+
   test('that waits is ended by the DEL of its sandbox, at once', async () => {
     const world = await servingWorld([]);
     const add = world.agent().handleCni(addRequest(world.host, 'a', 'a'));

@@ -2,6 +2,7 @@
 
 import type { Ip } from '../domain/address/ip.ts';
 import { desiredHost, type DesiredHost, type DesiredHostInput } from '../domain/datapath/desired-host.ts';
+import { eniOrdinal } from '../domain/datapath/eni-ordinal.ts';
 import { imdsAllowed } from '../domain/datapath/imds-permission.ts';
 import type { EniId } from '../domain/ids.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
@@ -117,9 +118,12 @@ async function keepHost(
 const imdsWanted = ({ store, shared }: AgentContext): readonly Ip[] =>
   imdsAllowed({ allocations: store.ledger().allocations.values(), pods: shared.pods });
 
+/** Of an address that the spec has on two ENIs, since it moved from one to the other, nftables knows the first alone. */
 function routedAddresses(spec: NodeNetworkSpec, pending: ReadonlySet<EniId>): ReadonlyMap<Ip, EniId> {
-  const present = spec.enis.filter((eni) => !pending.has(eni.eniId));
-  return new Map(present.flatMap((eni) => holdableAddresses(eni).map((ip) => [ip, eni.eniId] as const)));
+  const first = new Map<Ip, EniId>();
+  for (const eni of [...spec.enis].sort((a, b) => eniOrdinal(a) - eniOrdinal(b)))
+    for (const ip of holdableAddresses(eni)) if (!first.has(ip)) first.set(ip, eni.eniId);
+  return new Map([...first].filter(([, eniId]) => !pending.has(eniId)));
 }
 
 /** What was routed before the failure is still offered: the kernel keeps it. */

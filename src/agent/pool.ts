@@ -1,5 +1,6 @@
 // Hands out addresses, and lets ADD wait a while for one.
 
+import type { Ip } from '../domain/address/ip.ts';
 import {
   type AllocationChoice,
   type AllocationRequest,
@@ -8,7 +9,7 @@ import {
   describeFailure,
 } from '../domain/ipam/allocate.ts';
 import { type SandboxKey, sandboxId } from '../domain/ipam/ledger.ts';
-import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
+import type { NodeNetworkSpec, SpecEni } from '../domain/ipam/node-network.ts';
 import { isOfEni } from '../domain/ipam/pod-addresses.ts';
 import { allowanceOf, enisFor, type PodAtAdd } from '../domain/ipam/pod-allowance.ts';
 import { err, ok, type Result } from '../domain/result.ts';
@@ -113,7 +114,8 @@ function choose(context: AgentContext, sandbox: SandboxKey, pod: PodAtAdd): Resu
   if (why !== undefined || shared.accepted === undefined) return err(() => why ?? 'no spec');
   const { spec } = shared.accepted;
   const allowance = allowanceOf(spec.choosing, withAnnotations(shared, pod));
-  const enis = shared.offered ? enisFor(spec.enis, allowance) : [];
+  const offered = shared.offered ? enisFor(spec.enis, allowance) : [];
+  const enis = offered.map((eni) => withoutLedElsewhere(eni, shared));
   const request: AllocationRequest = {
     ledger: store.ledger(),
     enis,
@@ -152,4 +154,11 @@ function routedOf({ spec }: AcceptedSpec, shared: SharedState): AllocationReques
       return spec.enis.some((eni) => eni.eniId === eniId && isOfEni(eni, ip));
     },
   };
+}
+
+/** Of an address that the spec has on two ENIs, since it moved from one to the other, the host leads pods by one alone. */
+function withoutLedElsewhere(eni: SpecEni, { routed }: SharedState): SpecEni {
+  const isElsewhere = (ip: Ip): boolean => (routed.get(ip) ?? eni.eniId) !== eni.eniId;
+  if (!eni.addresses.some(isElsewhere)) return eni;
+  return { ...eni, addresses: eni.addresses.filter((ip) => !isElsewhere(ip)) };
 }
