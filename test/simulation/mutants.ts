@@ -307,9 +307,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'controller/cluster-view.ts',
-        find: "case 'Applied':\n      put(view, store, event.object);",
+        find: "case 'Applied':\n      put(view, kind, event.object);",
         replace:
-          "case 'Applied':\n      if (kind !== 'NodeNetworkClass' || !store.has(event.object.name)) put(view, store, event.object);",
+          "case 'Applied':\n      if (kind !== 'NodeNetworkClass' || !view.classes.has(event.object.name)) put(view, kind, event.object);",
       },
     ],
     faults: 'workload.classOdds=0.2',

@@ -47,7 +47,11 @@ suite('[LEAD-1] what is done about a lease', () => {
     ['it has changed since we last looked', { observation: { version: '6', since: at(0) } }, 'Wait'],
     ['it was never seen before, however old its times look', { observation: undefined }, 'Wait'],
     ['our clock was set forward by a day', { now: at(86_400_000, 1000) }, 'Wait'],
-    ['our clock was set back', { now: at(1000, durationMs) }, 'Wait'],
+    [
+      'our clock was set back: the time since boot says how long it was',
+      { now: at(-86_400_000, durationMs) },
+      'TakeOver',
+    ],
     [
       'the other asks for more time than we do',
       { seen: { lease: heldBy('other', { durationMs: durationMs * 2 }), version: '7' } },

@@ -83,7 +83,7 @@ export function decideLease({ identity, times, seen, observation, now }: LeaseQu
   if (lease.holder === '') return { do: 'TakeOver', lease: taken, because: 'it was given up' };
   // A holder of another release may have another duration: the longer one holds.
   const waitMs = Math.max(lease.durationMs, durationMs);
-  const unchangedMs = observation?.version === seen.version ? shortestSince(observation.since, now) : 0;
+  const unchangedMs = observation?.version === seen.version ? certainlySince(observation.since, now) : 0;
   return unchangedMs >= waitMs
     ? { do: 'TakeOver', lease: taken, because: `${lease.holder} has not renewed it for ${unchangedMs} ms` }
     : { do: 'Wait', because: `${lease.holder} holds it` };
@@ -100,6 +100,8 @@ export const mayAct = (renewedSince: Instant, now: Instant, times: LeaseTimes): 
 export const longestSince = (since: Instant, now: Instant): number =>
   Math.max(now.wallMs - since.wallMs, now.bootMs - since.bootMs);
 
-/** For taking over: the clock that says less. One set forward must not shorten another's lease. */
-const shortestSince = (since: Instant, now: Instant): number =>
-  Math.min(now.wallMs - since.wallMs, now.bootMs - since.bootMs);
+/**
+ * For taking over: the clock that nobody sets, and that never says more than has passed. One set forward must not shorten
+ * another's lease, and one set back must not keep a lease whose holder is gone from everybody for as long.
+ */
+const certainlySince = (since: Instant, now: Instant): number => now.bootMs - since.bootMs;
