@@ -1,5 +1,6 @@
 // Subnets without a free block: what one node hears from EC2 holds for all nodes, and one of them asks again for all.
 
+import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { NodeName, SubnetId } from '../domain/ids.ts';
 import type { BlockRefusal } from '../domain/ipam/node-view.ts';
 
@@ -11,7 +12,12 @@ const ASKING_MS = 60_000;
 export interface SubnetBlockRefusal extends BlockRefusal {
   /** Asks for a block in the others' place. */
   readonly asking?: NodeName;
+  /** How often a single block was refused. */
+  readonly singleCount: number;
 }
+
+/** Fewer than any count of free addresses. */
+const NOTHING_KNOWN = -1;
 
 type Refusals = Map<SubnetId, SubnetBlockRefusal>;
 
@@ -19,10 +25,34 @@ type Refusals = Map<SubnetId, SubnetBlockRefusal>;
 export function recordBlockRefusal(
   refusals: Refusals,
   subnetId: SubnetId,
-  refused: { readonly message: string; readonly count: number; readonly now: number },
+  refused: Pick<BlockRefusal, 'message' | 'freeAddressCount'> & {
+    readonly count: number;
+    readonly now: number;
+  },
 ): void {
   const { message, count, now } = refused;
-  refusals.set(subnetId, { message, until: count > 1 ? now : now + BLOCK_RETRY_MS });
+  const before = refusals.get(subnetId)?.singleCount ?? 0;
+  // At the first refusal the last count may be from before whatever broke the blocks up: it proves nothing.
+  const freeAddressCount = before === 0 ? NOTHING_KNOWN : refused.freeAddressCount;
+  refusals.set(
+    subnetId,
+    count > 1
+      ? { message, freeAddressCount, singleCount: before, until: now }
+      : { message, freeAddressCount, singleCount: before + 1, until: now + BLOCK_RETRY_MS },
+  );
+}
+
+/**
+ * EC2 has told how many addresses are free. Our own reckoning between two answers does not count here: it leaves out what
+ * was given back.
+ */
+export function noteFreeCount(
+  refusals: Refusals,
+  { subnetId, freeAddressCount }: Pick<SubnetFacts, 'subnetId' | 'freeAddressCount'>,
+): void {
+  const refusal = refusals.get(subnetId);
+  if (refusal !== undefined && freeAddressCount < refusal.freeAddressCount)
+    refusals.set(subnetId, { ...refusal, freeAddressCount });
 }
 
 /** The refusals as a node sees them: to the one that asks again, the time for it has come. */
@@ -32,9 +62,9 @@ export const refusalsFor = (
   now: number,
 ): ReadonlyMap<SubnetId, BlockRefusal> =>
   new Map(
-    [...refusals].map(([subnetId, { message, until, asking }]) => [
+    [...refusals].map(([subnetId, { message, freeAddressCount, until, asking }]) => [
       subnetId,
-      { message, until: asking === name ? Math.min(until, now) : until },
+      { message, freeAddressCount, until: asking === name ? Math.min(until, now) : until },
     ]),
   );
 
@@ -42,5 +72,5 @@ export const refusalsFor = (
 export function claimAsking(refusals: Refusals, subnetId: SubnetId, name: NodeName, now: number): void {
   const refusal = refusals.get(subnetId);
   if (refusal !== undefined && refusal.until <= now)
-    refusals.set(subnetId, { message: refusal.message, until: now + ASKING_MS, asking: name });
+    refusals.set(subnetId, { ...refusal, until: now + ASKING_MS, asking: name });
 }

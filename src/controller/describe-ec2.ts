@@ -7,6 +7,7 @@ import { sameData } from '../domain/same-data.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ec2Eni, Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 import type { Log } from '../ports/log.ts';
+import { noteFreeCount } from './block-refusals.ts';
 import type { Budget } from './budget.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { noteRead, readTrouble, type ReadSubject } from './read-trouble.ts';
@@ -264,6 +265,7 @@ export async function readSubnets(deps: DescribeDeps, ids: readonly SubnetId[]):
 /** Which subnet is how full is news for nodes only where they may have found it full. */
 function recordSubnets(view: Ec2View, asked: readonly SubnetId[], found: readonly SubnetFacts[]): void {
   const before = new Map(asked.map((id) => [id, view.subnets.get(id)]));
+  for (const subnet of found) noteFreeCount(view.blockRefusals, subnet);
   for (const id of recordAnswer(view.subnets, asked, new Map(found.map((one) => [one.subnetId, one])))) {
     view.news.ofEniConfigs = true;
     const was = before.get(id);

@@ -298,6 +298,7 @@ function afterAction(
       if (subnetId !== undefined && cure.missingBlockCount !== undefined) {
         const refused = {
           message: failureText(failure),
+          freeAddressCount: view.subnets.get(subnetId)?.freeAddressCount ?? 0,
           count: cure.missingBlockCount,
           now: deps.clock.now(),
         };

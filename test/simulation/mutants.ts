@@ -46,6 +46,22 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 10,
   },
   {
+    name: 'a prefix is given back once the agent has let go of one of its addresses',
+    edits: [
+      {
+        file: 'domain/ipam/pool.ts',
+        find: 'isWithdrawn: addresses.every((ip) =>',
+        replace: 'isWithdrawn: addresses.some((ip) =>',
+      },
+      {
+        file: 'controller/reconcile-node.ts',
+        find: 'withdrawn.has(ip) && withdrawing.has(ip)',
+        replace: 'withdrawing.has(ip)',
+      },
+    ],
+    seedCount: 40,
+  },
+  {
     name: 'every describe is believed, however stale',
     edits: [
       {

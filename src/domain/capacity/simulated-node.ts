@@ -271,7 +271,11 @@ function deleted(node: SimulatedNode, eniId: EniId): SimulatedNode {
 /** Where several were refused one may still be had; where one was, none is asked for again. */
 const refused = (node: SimulatedNode, count: number): SimulatedNode => ({
   ...node,
-  refusal: { message: 'planned', until: count > 1 ? 0 : Number.MAX_SAFE_INTEGER },
+  refusal: {
+    message: 'planned',
+    freeAddressCount: node.room.freeAddressCount,
+    until: count > 1 ? 0 : Number.MAX_SAFE_INTEGER,
+  },
 });
 
 function detached(one: EniView): EniView {

@@ -61,5 +61,4 @@ const blocksOf = ({ eni, prefixes, draining, published }: PoolEni): readonly (re
 ];
 
 const isOnItsWay = ({ withdrawing, withdrawn, used }: PoolEni, block: readonly Ip[]): boolean =>
-  block.every((ip) => !used.includes(ip)) &&
-  block.some((ip) => withdrawing.includes(ip) || withdrawn.includes(ip));
+  block.every((ip) => !used.includes(ip) && (withdrawing.includes(ip) || withdrawn.includes(ip)));

@@ -91,6 +91,8 @@ export interface Obstacle {
 export interface BlockRefusal {
   /** EC2's words. */
   readonly message: string;
+  /** The fewest addresses of the subnet that were free since. */
+  readonly freeAddressCount: number;
   /** No block of the subnet is asked for before; from then on, one at a time. */
   readonly until: number;
 }

@@ -158,7 +158,7 @@ function growBy(view: NodeView, pool: Pool, state: GrowthState): More {
   if (isUnderWay || isWaitingForHold(view, pool)) return none(state.intents);
   const reserved = view.reservedEniCount ?? 0;
   if (attachedCount(view) + pool.unattached.length + reserved >= eniLimit(view)) {
-    const roomCount = atOnce(view, pool, state.neededCount);
+    const roomCount = hasNoNewHope(view, subnet) ? 0 : atOnce(view, pool, state.neededCount);
     return { ...none(state.intents), blocked: instanceFull(view, pool), roomCount };
   }
   const intent = intentFor(view, pool, { ...state, selection, subnet });
@@ -180,6 +180,15 @@ const fillsBlocks = ({ filling }: Pool): boolean => filling.unit > 1 && !filling
  */
 const blockRoom = (freeAddressCount: number): number =>
   Math.max(1, Math.floor(freeAddressCount / ADDRESSES_PER_PREFIX));
+
+/**
+ * Emptying a slot only to hear the same refusal again would go on for ever: it is worth it once addresses of the
+ * subnet have become free since.
+ */
+function hasNoNewHope(view: NodeView, { freeAddressCount }: SubnetFacts): boolean {
+  const refusal = blockRefusal(view);
+  return refusal !== undefined && freeAddressCount <= refusal.freeAddressCount;
+}
 
 function fillSlots(
   view: NodeView,

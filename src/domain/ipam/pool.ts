@@ -24,6 +24,8 @@ export interface PoolPrefix {
   readonly isUsed: boolean;
   /** The controller asked for addresses of it back. */
   readonly isAsked: boolean;
+  /** ... for every one of them. */
+  readonly isWhollyAsked: boolean;
   /** The agent has let go of every address: this, and nothing else, may be unassigned (IP-6). */
   readonly isWithdrawn: boolean;
 }
@@ -112,6 +114,7 @@ function countsOf(
     available: sum((one) => staying(one, one.free)),
     draining: sum((one) => one.free.length - staying(one, one.free)),
     returning: sum((one) => staying(one, one.returning)),
+    freeSingleCount: sum(freeSinglesOf),
     idlePrefixCount: of.filling.isIpv6
       ? sum(({ free }) => (free.length === of.filling.unit ? 1 : 0))
       : sum(({ prefixes }) => prefixes.filter(({ isIdle }) => isIdle).length),
@@ -121,6 +124,12 @@ function countsOf(
     unit: of.filling.unit,
     maxPods: view.maxPods,
   };
+}
+
+function freeSinglesOf({ eni, free, draining }: PoolEni): number {
+  if (eni.addresses.length === 0) return 0;
+  const isFree = new Set<Ip>(free);
+  return eni.addresses.filter((ip) => isFree.has(ip) && !draining.has(ip)).length;
 }
 
 interface AddressMarks {
@@ -176,6 +185,7 @@ function sortAddresses(
       isIdle: addresses.every((ip) => isFree?.has(ip)),
       isUsed: addresses.some((ip) => marks.used.has(ip)),
       isAsked: addresses.some((ip) => asked.has(ip)),
+      isWhollyAsked: addresses.every((ip) => asked.has(ip)),
       isWithdrawn: addresses.every((ip) => asked.has(ip) && marks.withdrawn.has(ip)),
     })),
     // What an ENI of an earlier choice holds stays as it is: its slots are filled no more.

@@ -18,7 +18,7 @@ export interface TakenBack {
 
 /**
  * Pure. A prefix can only go whole: one of which a pod took an address before the agent read the wish comes back into
- * service, or it would stay half withdrawn for as long as the pod lives.
+ * service, and so does one that was asked back in part while its ENI was cordoned; they would stay half withdrawn.
  */
 export function takeBack(view: NodeView, pool: Pool): TakenBack {
   const addresses = new Map<EniId, readonly Ip[]>();
@@ -33,11 +33,13 @@ export function takeBack(view: NodeView, pool: Pool): TakenBack {
   };
   const serving = pool.enis.filter(({ role }) => role === 'current' || role === 'kept');
   for (const one of serving) {
-    for (const prefix of stayingPrefixes(one)) if (prefix.isUsed) take(one, prefix.addresses);
+    for (const prefix of stayingPrefixes(one))
+      if (prefix.isUsed || !prefix.isWhollyAsked) take(one, prefix.addresses);
   }
   for (const one of serving) {
     for (const prefix of stayingPrefixes(one))
-      if (!prefix.isUsed && !prefix.isWithdrawn && needed() > 0) take(one, prefix.addresses);
+      if (!prefix.isUsed && prefix.isWhollyAsked && !prefix.isWithdrawn && needed() > 0)
+        take(one, prefix.addresses);
     const back = stayingSingles(one).slice(0, needed() * pool.filling.unit);
     if (back.length > 0) take(one, back);
   }

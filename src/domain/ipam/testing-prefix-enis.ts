@@ -69,7 +69,12 @@ function freeBlocks(ec2: PrefixEc2, count: number): readonly Cidr[] | undefined 
 
 function refuse(ec2: PrefixEc2, count: number, now: number): void {
   ec2.refusedCount += 1;
-  ec2.refusal = { message: 'InsufficientCidrBlocks', until: count > 1 ? now : now + REFUSAL_MS };
+  const freeAddressCount = ec2.size - takenOf(ec2).size;
+  ec2.refusal = {
+    message: 'InsufficientCidrBlocks',
+    freeAddressCount,
+    until: count > 1 ? now : now + REFUSAL_MS,
+  };
 }
 
 function change(ec2: PrefixEc2, id: EniId, by: (eni: EniView) => EniView): void {

@@ -134,6 +134,8 @@ function viewOf(state: State): NodeView {
   const { ec2, mode, targets, published, excessSince } = state;
   const subnet = present(base.subnets.get(POD_SUBNET));
   const freeAddressCount = ec2.size - takenOf(ec2).size;
+  if (ec2.refusal !== undefined && freeAddressCount < ec2.refusal.freeAddressCount)
+    ec2.refusal = { ...ec2.refusal, freeAddressCount };
   return {
     ...base,
     now: state.now,

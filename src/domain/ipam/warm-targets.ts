@@ -26,6 +26,8 @@ export interface PoolCounts {
   readonly draining: number;
   /** Will be available as soon as the agent has forgotten that it let go of them. */
   readonly returning: number;
+  /** Of `available`, those outside prefixes. */
+  readonly freeSingleCount: number;
   /** Prefixes of which every address is available; /80s where pods have no IPv4. */
   readonly idlePrefixCount: number;
   /** Pods bound to the node that have no address yet. */
@@ -71,7 +73,7 @@ const warmAddressCount = (targets: WarmTargets, { blockSize, slotsPerEni }: Pool
   blockSize > 1 ? warmPrefixTarget(targets) * blockSize : targets.warmEni * slotsPerEni;
 
 /**
- * Addresses above the warm target, in whole prefixes where slots hold those. WARM_ENI_TARGET alone frees whole ENIs
+ * Addresses above the warm target; of prefixes, only what can go whole. WARM_ENI_TARGET alone frees whole ENIs
  * only, as with the AWS VPC CNI.
  */
 export function excessAddressCount(targets: WarmTargets, counts: PoolCounts): number {
@@ -91,7 +93,9 @@ export function excessAddressCount(targets: WarmTargets, counts: PoolCounts): nu
   const above = isByIp
     ? Math.min(free - (targets.warmIp ?? 0), counts.total - (targets.minimumIp ?? 0))
     : free - warmAddressCount(targets, counts);
-  if (unit === 1) return Math.max(0, above);
-  const idle = counts.idlePrefixCount - (isByIp ? 0 : warmPrefixTarget(targets));
-  return Math.max(0, Math.min(Math.floor(above / unit), idle)) * unit;
+  if (blockSize === 1) return Math.max(0, above);
+  const singleCount = Math.max(0, Math.min(above, counts.freeSingleCount));
+  const idleCount = counts.idlePrefixCount - (isByIp ? 0 : warmPrefixTarget(targets));
+  const prefixCount = Math.min(Math.floor((above - singleCount) / blockSize), idleCount);
+  return singleCount + Math.max(0, prefixCount) * blockSize;
 }

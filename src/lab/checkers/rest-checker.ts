@@ -1,14 +1,18 @@
 // LV-2 at rest: warm pools are at their target, journal, spec and EC2 agree, and nobody works in a circle.
 
+import { cidrContains } from '../../domain/address/cidr.ts';
+import type { Cidr, Ip } from '../../domain/address/ip.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { ledgerFrom } from '../../domain/ipam/apply-record.ts';
 import type { JournalRecord } from '../../domain/ipam/ledger.ts';
+import type { SpecEni } from '../../domain/ipam/node-network.ts';
 import { LEASE_TIMES } from '../../domain/leadership/lease.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
-import { addressesHeldOn, growthObstacleOf } from './obstacle.ts';
+import { addressesHeldOn } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
+import { checkWarmPool, type PoolWish } from './warm-pool.ts';
 
 /** Calls since the start of the run. */
 export interface CallCounts {
@@ -22,8 +26,7 @@ export interface RestSources {
   /** What is durable of the agent's journal; undefined for a node that is gone. */
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
   readonly counts: () => CallCounts;
-  /** Addresses that a node is to hold ahead of demand. */
-  readonly warmIpTargetOf: (node: NodeName) => number;
+  readonly poolWishOf: (node: NodeName) => PoolWish;
   /** Controllers that contend for a lease. */
   readonly electorCount: number;
 }
@@ -51,7 +54,7 @@ export function createRestChecker(sources: RestSources): RestChecker {
     },
     atRest: () => {
       for (const { name } of world.cluster.list('Node')) {
-        checkWarmPool(sources, name);
+        checkWarmPool(world, name, { place: placeOf(name), wish: sources.poolWishOf(name) });
         checkAgreement(sources, name);
         if (placeOf(name) !== undefined) checkNothingPending(world, name);
       }
@@ -67,23 +70,6 @@ export function createRestChecker(sources: RestSources): RestChecker {
         world.broken('LV-2', `at rest the API server is called ${Math.round(apiPerHour)} times per hour`);
     },
   };
-}
-
-/** Idle addresses are as many as the warm target says, or fewer where no more can be had. */
-function checkWarmPool({ world, placeOf, warmIpTargetOf }: RestSources, node: NodeName): void {
-  const warmIpTarget = warmIpTargetOf(node);
-  const place = placeOf(node);
-  const instanceId = world.instanceOf(node);
-  if (place === undefined || instanceId === undefined) return;
-  const held = addressesHeldOn(world, node);
-  const idle = world.ec2
-    .enisOf(instanceId)
-    .filter((eni) => eni.tags[OWNER_TAG] !== undefined)
-    .flatMap((eni) => podAddresses(eni).filter((ip) => !held.has(ip)));
-  if (idle.length > warmIpTarget)
-    world.broken('LV-2', `${node} holds ${idle.length} idle addresses, its target is ${warmIpTarget}`);
-  if (idle.length < warmIpTarget && growthObstacleOf(world, node, place) === undefined)
-    world.broken('LV-2', `${node} holds ${idle.length} idle addresses, and nothing stands in the way`);
 }
 
 const textOf = (items: Iterable<string>): string => [...items].sort().join(' ');
@@ -122,6 +108,14 @@ function checkAgreement({ world, journalOf }: RestSources, node: NodeName): void
 function checkNothingPending(world: WorldTruth, node: NodeName): void {
   const record = world.cluster.nodeNetwork(node);
   const held = addressesHeldOn(world, node);
-  const pending = record?.spec.enis.flatMap((eni) => eni.withdrawing.filter((ip) => !held.has(ip))) ?? [];
-  if (pending.length > 0) world.broken('LV-2', `${node}: withdrawals do not end: ${pending.join(' ')}`);
+  const pending = record?.spec.enis.flatMap((eni) => {
+    // A prefix that drains, or on an ENI that does, goes once the last of its pods has gone.
+    const waits = eni.cordoned || record.spec.mode === 'SecondaryIP' ? usedPrefixes(eni, held) : [];
+    return eni.withdrawing.filter((ip) => !held.has(ip) && !waits.some((prefix) => cidrContains(prefix, ip)));
+  });
+  if (pending !== undefined && pending.length > 0)
+    world.broken('LV-2', `${node}: withdrawals do not end: ${pending.join(' ')}`);
 }
+
+const usedPrefixes = ({ prefixes }: SpecEni, held: ReadonlySet<Ip>): readonly Cidr[] =>
+  prefixes.filter((prefix) => [...held].some((ip) => cidrContains(prefix, ip)));

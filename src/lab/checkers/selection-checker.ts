@@ -1,6 +1,7 @@
 // SEL-1: an ENI is only made in a subnet and with groups that the node's selection may really have named, and none while a person's choice is wrong.
 
 import type { NodeName, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
+import type { Mode } from '../../domain/ipam/mode.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import type { PodWishes, Wish } from './pod-wishes.ts';
@@ -29,6 +30,8 @@ export interface SelectionModel {
   mayKeep(node: NodeName, lagMs: number): boolean;
   /** Addresses to hold ahead of demand, where a class of the node's says so. */
   warmIpOf(node: NodeName): number | undefined;
+  /** Single addresses or blocks, where a class of the node's says so. */
+  modeOf(node: NodeName): Mode | undefined;
   /** Whether the subnet had the tag of the class at some time of the last `lagMs` milliseconds. */
   hasTag(subnetId: SubnetId, className: string, lagMs: number): boolean;
   /** The well-formed classes, and for those that name subnets by their tag the ones that have it. */

@@ -109,10 +109,8 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
                 isFor(model, plan, node, said),
             ),
         ),
-    warmIpOf: (node) => {
-      const plan = classOf(model, node);
-      return plan?.malformed === undefined ? plan?.warmIp : undefined;
-    },
+    modeOf: (node) => soundClassOf(model, node)?.mode,
+    warmIpOf: (node) => soundClassOf(model, node)?.warmIp,
     hasTag: (subnetId, className, lagMs) => tags.since(now() - lagMs, subnetId).includes(className),
     taggedClasses: () =>
       classes.names().flatMap((name) => {
@@ -208,6 +206,12 @@ function classOf(model: Model, node: NodeName): ClassPlan | undefined {
   return plans
     .filter((plan) => isFor(model, plan, node, said))
     .sort((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1))[0];
+}
+
+/** The same, if it can be read. */
+function soundClassOf(model: Model, node: NodeName): ClassPlan | undefined {
+  const plan = classOf(model, node);
+  return plan?.malformed === undefined ? plan : undefined;
 }
 
 /** What is right by the objects as they are; more than one where the choice depends on what was chosen before. */

@@ -14,10 +14,12 @@ import {
   TIERS,
 } from './sim-class-plan.ts';
 import type { ConfigDeps } from './sim-config-deeds.ts';
+import { drawClassMode, type SimMode } from './sim-mode.ts';
 import { ZONES } from './sim-vpc.ts';
 
 export interface ClassDeps extends ConfigDeps {
   readonly ec2: SimEc2;
+  readonly mode: SimMode;
 }
 
 const CLASS_NAMES = ['blue', 'green'] as const;
@@ -85,7 +87,7 @@ function drawPlan(deps: ClassDeps, name: string): ClassPlan {
 function drawChange(
   deps: ClassDeps,
   name: string,
-): Pick<ClassPlan, 'strategy' | 'fallback' | 'candidates' | 'warmIp' | 'onEniConfigChange'> {
+): Pick<ClassPlan, 'strategy' | 'fallback' | 'candidates' | 'warmIp' | 'mode' | 'onEniConfigChange'> {
   const { random } = deps;
   const candidates = chance(random, 0.9) ? drawCandidates(deps) : undefined;
   if (candidates?.kind === 'Tagged') tag(deps, name);
@@ -94,6 +96,7 @@ function drawChange(
     fallback: chance(random, 0.3) ? 'NodeSubnet' : 'None',
     ...(candidates === undefined ? {} : { candidates }),
     ...(chance(random, 0.3) ? { warmIp: pick(random, WARM_IPS) } : {}),
+    ...drawClassMode(deps.mode),
     ...(chance(random, 0.4) ? { onEniConfigChange: pick(random, ['Cordon', 'Keep'] as const) } : {}),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { ClassMatch, ClassSpec, ClassStrategy } from '../../../domain/eniconfig/node-network-class.ts';
 import type { SecurityGroupId } from '../../../domain/ids.ts';
+import type { Mode } from '../../../domain/ipam/mode.ts';
 import type { Zone } from './sim-vpc.ts';
 
 /** Label of nodes, by which classes match some of them. */
@@ -28,6 +29,7 @@ export interface ClassPlan {
   readonly fallback: 'NodeSubnet' | 'None';
   /** Addresses to hold ahead of demand, in place of the cluster's setting. */
   readonly warmIp?: number;
+  readonly mode?: Mode;
   readonly onEniConfigChange?: 'Cordon' | 'Keep';
   /** Somebody wrote nonsense into it: `Match`, so that not even its nodes are known. */
   readonly malformed?: 'Spec' | 'Match';
@@ -63,6 +65,7 @@ export function classSpecOf(plan: ClassPlan): ClassSpec {
       fallback: plan.fallback,
       overrides: {
         ...(plan.warmIp === undefined ? {} : { targets: { warmIp: plan.warmIp, warmEni: 0 } }),
+        ...(plan.mode === undefined ? {} : { mode: plan.mode }),
         ...(plan.onEniConfigChange === undefined ? {} : { onEniConfigChange: plan.onEniConfigChange }),
       },
     },

@@ -7,10 +7,10 @@ import { assert } from '../../../domain/result.ts';
 import type { Subscription } from '../../../ports/cluster.ts';
 import type { Term } from '../../../ports/leadership.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
+import { settingsOf, type SimMode } from './sim-mode.ts';
 import { type ControllerParts, openProcess, type SimProcess, startProcessFaults } from './sim-process.ts';
 
 export const COOLDOWN_SECONDS = 10;
-export const WARM_IP_TARGET = 1;
 
 /** A controller that has died is started again after so long. */
 export const RESTART_MS = { min: 100, max: 10_000 };
@@ -21,7 +21,7 @@ const TAKEOVER_MS = { min: 0, max: 300 };
 /** Starts the controller itself in a process, as far as the term lets it act. */
 export function startInProcess(
   { cluster, ec2, clock, random }: SimProcess,
-  { log, dualStack }: ControllerParts,
+  { log, mode, dualStack }: ControllerParts,
   term: Term,
 ): ReturnType<typeof startController> {
   return startController({
@@ -30,7 +30,7 @@ export function startInProcess(
     clock,
     random,
     log,
-    settings: simSettings(dualStack),
+    settings: simSettings(mode, dualStack),
   });
 }
 
@@ -68,11 +68,11 @@ export function startControllers(parts: ControllerParts): Subscription {
   return startProcessFaults(parts, { random, processes, crash });
 }
 
-function simSettings(dualStack: boolean): ControllerSettings {
+function simSettings(mode: SimMode, dualStack: boolean): ControllerSettings {
   const parsed = parseControllerSettings({
     CLUSTER_NAME: 'sim',
     AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
-    WARM_IP_TARGET: String(WARM_IP_TARGET),
+    ...settingsOf(mode),
     ENABLE_IPv6: String(dualStack),
     IP_COOLDOWN_PERIOD: String(COOLDOWN_SECONDS),
   });

@@ -19,8 +19,9 @@ import { createSelectionChecker, type Place } from '../../checkers/selection-che
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import type { ChoiceModel } from './sim-choice.ts';
-import { COOLDOWN_SECONDS, WARM_IP_TARGET } from './sim-controller.ts';
+import { COOLDOWN_SECONDS } from './sim-controller.ts';
 import { ELECTOR_COUNT } from './sim-electors.ts';
+import { poolWishOf, type SimMode } from './sim-mode.ts';
 import { CONTROLLER } from './sim-process.ts';
 import { createRobbery } from './sim-robbery.ts';
 import type { PodRegister } from './sim-runtime.ts';
@@ -38,6 +39,7 @@ export interface JudgesDeps {
   readonly cluster: SimCluster;
   readonly choices: ChoiceModel;
   readonly wishes: PodWishes;
+  readonly mode: SimMode;
   readonly instanceOf: (node: NodeName) => InstanceId | undefined;
   /** What is durable of the agent's journal; undefined for a node that is gone. */
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
@@ -133,7 +135,7 @@ export function createJudges(deps: JudgesDeps): Judges {
 
 function createCheckers(
   truth: WorldTruth,
-  { ec2, cluster, choices, wishes, journalOf, imdsOpenOn, leaders }: JudgesDeps,
+  { ec2, cluster, choices, mode, wishes, journalOf, imdsOpenOn, leaders }: JudgesDeps,
 ): { readonly checkers: readonly Checker[]; startQuiet(): void; checkLed(): void } {
   const placeOf = (node: NodeName): Place | undefined => {
     const right = choices.rightPlaces(node);
@@ -159,7 +161,7 @@ function createCheckers(
     placeOf,
     journalOf,
     counts: () => ({ ec2: ec2.calls.total(), api: cluster.admin.requestCount() }),
-    warmIpTargetOf: (node) => choices.warmIpOf(node) ?? WARM_IP_TARGET,
+    poolWishOf: (node) => poolWishOf(mode, choices, node),
     electorCount: leaders === undefined ? 0 : ELECTOR_COUNT,
   });
   const leadership =

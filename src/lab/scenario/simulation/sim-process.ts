@@ -13,6 +13,7 @@ import { chance, drawBetween, drawClockErrorMs, type Range } from '../../kernel/
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { SeededRandom } from '../../kernel/seeded-random.ts';
 import { mortalClient, overheard } from './sim-client.ts';
+import type { SimMode } from './sim-mode.ts';
 
 /** Actors of EC2 changes whose name begins with this are controllers under test. */
 export const CONTROLLER = 'controller';
@@ -23,6 +24,7 @@ export interface ControllerParts {
   readonly cluster: SimCluster;
   readonly dial: FaultDial;
   readonly log: Log;
+  readonly mode: SimMode;
   readonly tell: (text: string) => void;
   /** Told of each fault, as `world.field`, when it strikes. */
   readonly struck: (fault: string) => void;
@@ -56,6 +58,8 @@ const EC2_WRITES = [
   'setSecurityGroups',
   'assignPrivateIpAddresses',
   'unassignPrivateIpAddresses',
+  'assignPrefixes',
+  'unassignPrefixes',
   'detachNetworkInterface',
   'deleteNetworkInterface',
 ] as const;

@@ -4,6 +4,7 @@ import { parseCidr } from '../../../domain/address/cidr.ts';
 import type { Cidr } from '../../../domain/address/ip.ts';
 import type { SecurityGroupId, SubnetId, VpcId } from '../../../domain/ids.ts';
 import type { InstanceLimits } from '../../../domain/instance/instance-limits.ts';
+import type { Mode } from '../../../domain/ipam/mode.ts';
 import { assert, type Result } from '../../../domain/result.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
@@ -49,13 +50,25 @@ function must<T, E>(result: Result<T, E>): T {
   return result.value;
 }
 
+/** Name, digit of the id, prefix length: with room for a few blocks, not for all that are asked for. */
+const POD_SUBNETS = {
+  SecondaryIP: [
+    ['', 1, 26],
+    ['-extra', 2, 27],
+  ],
+  Prefix: [
+    ['', 1, 25],
+    ['-extra', 2, 26],
+  ],
+} as const;
+
 const cidr = (text: string): Cidr => must(parseCidr(text));
 
 const IPV6_BLOCK = '2600:1f14:0:ab00::/56';
 const ipv6Of = (number: number): Cidr => cidr(`2600:1f14:0:ab${String(number).padStart(2, '0')}::/64`);
 
 /** Makes VPC, subnets and groups in EC2, and the ENIConfigs in the cluster: per zone one of its name and one more. */
-export function makeSimVpc(ec2: SimEc2, cluster: SimCluster): SimVpcPlan {
+export function makeSimVpc(ec2: SimEc2, cluster: SimCluster, mode: Mode = 'SecondaryIP'): SimVpcPlan {
   const { admin } = ec2;
   admin.setInstanceLimits([LIMITS]);
   must(admin.createVpc({ vpcId: VPC, cidrs: ['10.0.0.0/16', IPV6_BLOCK].map(cidr) }));
@@ -69,10 +82,7 @@ export function makeSimVpc(ec2: SimEc2, cluster: SimCluster): SimVpcPlan {
     const block = { cidr: cidr(`10.0.${n}.0/24`), ipv6Cidr: ipv6Of(n) };
     must(admin.createSubnet({ vpcId: VPC, zone, ...block, subnetId: nodeSubnet }));
     nodeSubnets.set(zone, nodeSubnet);
-    for (const [kind, digit, size] of [
-      ['', 1, 26],
-      ['-extra', 2, 27],
-    ] as const) {
+    for (const [kind, digit, size] of POD_SUBNETS[mode]) {
       const subnetId = `subnet-000000${digit}${n}` as SubnetId;
       const number = 10 * digit + n;
       const blocks = { cidr: cidr(`10.0.${number}.0/${size}`), ipv6Cidr: ipv6Of(number) };

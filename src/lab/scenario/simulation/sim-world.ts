@@ -14,6 +14,7 @@ import { type Electors, startElectors } from './sim-electors.ts';
 import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
 import { createJudges, type Judges } from './sim-judges.ts';
 import { createPodWishes } from './sim-pod-wishes.ts';
+import { drawSimMode } from './sim-mode.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
 import type { SimNode } from './sim-node.ts';
 import { makeSimVpc } from './sim-vpc.ts';
@@ -39,12 +40,12 @@ export interface World {
 }
 
 export function startWorld(options: WorldOptions): World {
-  const { kernel, profile } = options;
+  const { kernel, profile, dualStack = false } = options;
   const { random } = kernel;
   const clock = kernel.clock('world');
-  const dial = createFaultDial(possibleFaults(profile));
+  const [dial, mode] = [createFaultDial(possibleFaults(profile)), drawSimMode(random)];
   const { ec2, cluster, coverage } = createApis(kernel, dial);
-  const vpc = makeSimVpc(ec2, cluster);
+  const vpc = makeSimVpc(ec2, cluster, mode.mode);
   const marks = new Map<string, number>();
   const log = createSimLog(kernel, marks, options.onLog);
   const tell = (text: string): void => log.info(text);
@@ -59,14 +60,14 @@ export function startWorld(options: WorldOptions): World {
     cluster,
     choices,
     wishes: createPodWishes(cluster, () => kernel.now()),
+    mode,
     instanceOf: (node) => fleet?.instanceOf(node),
     journalOf: (node) => nodeOf(node)?.agent.records(),
     imdsOpenOn: (node) => nodeOf(node)?.imdsOpen() ?? [],
     ...(profile.node.twoControllers ? { leaders: () => electors?.leaders() ?? [] } : {}),
     tell,
   });
-  const { struck } = coverage;
-  const { register, onDiskLost } = judges;
+  const [{ struck }, { register, onDiskLost }] = [coverage, judges];
   const surroundings = { kernel, ec2, cluster, dial, log, register, onDiskLost, struck };
   fleet = createFleet({ ...surroundings, vpc, choices, tell });
   const workload = startWorkload({
@@ -76,13 +77,13 @@ export function startWorld(options: WorldOptions): World {
     cluster,
     vpc,
     choices,
+    mode,
     profile: () => dial.profile().workload,
     tell,
     struck: (fault) => struck(`workload.${fault}`),
   });
   for (let index = 0; index < options.nodeCount; index += 1) fleet.launch(zoneOfIndex(index));
-  const dualStack = options.dualStack === true;
-  const controllerParts = { kernel, ec2, cluster, dial, log, tell, struck, dualStack };
+  const controllerParts = { kernel, ec2, cluster, dial, log, mode, tell, struck, dualStack };
   if (profile.node.twoControllers) electors = startElectors(controllerParts);
   const controllerFaults = electors?.faults ?? startControllers(controllerParts);
   const fleetFaults = startFleetFaults(fleet, surroundings);

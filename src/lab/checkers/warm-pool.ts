@@ -1,0 +1,93 @@
+// LV-2, PFX-2, PFX-3: at rest a node holds what its targets say, in the slots of its mode, as far as EC2 has it.
+
+import type { Ip } from '../../domain/address/ip.ts';
+import { prefixAddresses } from '../../domain/address/prefix.ts';
+import type { NodeName } from '../../domain/ids.ts';
+import { ADDRESSES_PER_PREFIX } from '../../domain/instance/slots.ts';
+import type { Mode } from '../../domain/ipam/mode.ts';
+import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
+import type { Ec2Eni } from '../../ports/ec2.ts';
+import type { SubnetTruth } from '../ec2/ec2-truth.ts';
+import { podAddresses } from '../ec2/pod-addresses.ts';
+import type { WorldTruth } from './checker.ts';
+import { addressesHeldOn, growthObstacleOf } from './obstacle.ts';
+import type { Place } from './selection-checker.ts';
+
+/** How a node's pool is to be kept. */
+export interface PoolWish {
+  readonly mode: Mode;
+  /** Free addresses ahead of demand. */
+  readonly warmCount: number;
+  /** In mode Prefix, where the target is one of whole prefixes. */
+  readonly warmPrefixCount?: number;
+  /** WARM_ENI_TARGET gives no single address back. */
+  readonly wholeEnisOnly?: true;
+}
+
+interface Held {
+  readonly idle: readonly Ip[];
+  readonly idleSingles: readonly Ip[];
+  readonly idlePrefixCount: number;
+}
+
+/** Idle addresses are as many as the target says, or fewer where no more can be had; and of the right kind. */
+export function checkWarmPool(
+  world: WorldTruth,
+  node: NodeName,
+  { place, wish }: { readonly place: Place | undefined; readonly wish: PoolWish },
+): void {
+  const instanceId = world.instanceOf(node);
+  if (place === undefined || instanceId === undefined) return;
+  const spec = world.cluster.nodeNetwork(node)?.spec;
+  // Of a block that pods chose a part may be idle: only the node's own pool has a target.
+  const chosen = new Set(spec?.enis.filter((eni) => eni.chosenOnly === true).map(({ eniId }) => eniId));
+  const own = world.ec2
+    .enisOf(instanceId)
+    .filter((eni) => eni.tags[OWNER_TAG] !== undefined)
+    .filter((eni) => wish.mode === 'SecondaryIP' || !chosen.has(eni.eniId));
+  const leaving = new Set(spec?.enis.flatMap((eni) => eni.withdrawing));
+  const held = heldBy(own, addressesHeldOn(world, node), leaving);
+  const idleCount = held.idle.length;
+  const tell = (what: string): void =>
+    world.broken(
+      'LV-2',
+      `${node} (mode ${wish.mode}) holds ${idleCount} idle addresses, ${held.idleSingles.length} of them single and ${held.idlePrefixCount} whole prefixes, its target is ${wish.warmCount}: ${what}`,
+    );
+  if (tooMuch(held, wish)) tell('some are to be given back');
+  const obstacle = growthObstacleOf(world, node, place);
+  if (idleCount < wish.warmCount && obstacle === undefined) tell('nothing stands in the way of more');
+  const current = own.filter(
+    (eni) => eni.tags[ENI_CONFIG_TAG] === place.name && eni.subnetId === place.subnetId,
+  );
+  const isMixed = wish.mode === 'Prefix' && current.some((eni) => idleIn(eni.addresses, world, node) > 0);
+  if (isMixed && obstacle === undefined && hasBlock(world.ec2.subnet(place.subnetId)))
+    tell('single addresses, and a block could be had');
+}
+
+const hasBlock = (subnet: SubnetTruth | undefined): boolean =>
+  subnet !== undefined && subnet.freePrefixCount > 0 && subnet.freeAddressCount > ADDRESSES_PER_PREFIX;
+
+const idleIn = (addresses: readonly Ip[], world: WorldTruth, node: NodeName): number => {
+  const held = addressesHeldOn(world, node);
+  return addresses.filter((ip) => !held.has(ip)).length;
+};
+
+/** What is left of a prefix that drains under its last pods is `leaving`, and serves nobody. */
+function heldBy(enis: readonly Ec2Eni[], held: ReadonlySet<Ip>, leaving: ReadonlySet<Ip>): Held {
+  const isIdle = (ip: Ip): boolean => !held.has(ip);
+  return {
+    idle: enis.flatMap((eni) => podAddresses(eni).filter((ip) => isIdle(ip) && !leaving.has(ip))),
+    idleSingles: enis.flatMap((eni) => eni.addresses.filter(isIdle)),
+    idlePrefixCount: enis
+      .flatMap((eni) => eni.prefixes)
+      .filter((prefix) => prefixAddresses(prefix).every(isIdle)).length,
+  };
+}
+
+/** What can be given back, a single address or a whole prefix, leaves the target unmet. */
+function tooMuch({ idle, idleSingles, idlePrefixCount }: Held, { mode, ...wish }: PoolWish): boolean {
+  const canSinglesGo = idleSingles.length > 0 && wish.wholeEnisOnly !== true;
+  if (canSinglesGo && idle.length - 1 >= wish.warmCount) return true;
+  const kept = mode === 'Prefix' ? (wish.warmPrefixCount ?? 0) : 0;
+  return idlePrefixCount > kept && idle.length - ADDRESSES_PER_PREFIX >= wish.warmCount;
+}
