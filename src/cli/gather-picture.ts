@@ -121,6 +121,7 @@ function readSettings(
   const warmIp = read.count('WARM_IP_TARGET');
   const minimumIp = read.count('MINIMUM_IP_TARGET');
   const maxEni = read.count('MAX_ENI');
+  const warmPrefix = read.count('WARM_PREFIX_TARGET');
   const settings: PictureSettings = {
     selection: {
       customNetworking: read.flag('AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG', !isOff),
@@ -131,6 +132,7 @@ function readSettings(
       ...(warmIp === undefined ? {} : { warmIp }),
       ...(minimumIp === undefined ? {} : { minimumIp }),
       warmEni: read.count('WARM_ENI_TARGET') ?? 1,
+      ...(warmPrefix === undefined ? {} : { warmPrefix }),
       ...(maxEni === undefined || maxEni < 1 ? {} : { maxEni }),
     },
     // For nodes without a NodeNetwork; the others' say what the controller made of its settings.

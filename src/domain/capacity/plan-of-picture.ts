@@ -1,9 +1,11 @@
 // A cluster as it is, in the form of a plan's file: its subnets, and groups of like nodes.
 
+import { familyOf } from '../address/ip.ts';
 import { usableAddressCount } from '../address/subnet.ts';
 import type { SubnetFacts } from '../eniconfig/eni-config.ts';
 import { instanceOf, networkOf, type Picture, type PictureNode, podsOn } from '../explain/picture.ts';
 import { replaySelection } from '../explain/replay-selection.ts';
+import type { Mode } from '../ipam/mode.ts';
 import type { InstanceFacts } from '../ipam/node-network.ts';
 
 /** Fields as docs/plan.md names them. */
@@ -25,6 +27,7 @@ interface WrittenGroup {
   readonly instanceType: string;
   readonly zones: readonly string[];
   readonly eniConfigs: readonly string[];
+  readonly mode: Mode;
   readonly nodes: number;
   readonly podsPerNode: number;
   readonly targets: Readonly<Record<string, number>>;
@@ -32,7 +35,6 @@ interface WrittenGroup {
 
 /** Labels that name a node's group, the first that is there. */
 const GROUP_LABELS = ['eks.amazonaws.com/nodegroup', 'karpenter.sh/nodepool'] as const;
-const ADDRESSES_PER_PREFIX = 16;
 
 /** Nodes without a selection are left out: what they would take, nobody knows. */
 export function planOfPicture(picture: Picture): WrittenPlan {
@@ -59,7 +61,7 @@ function podSubnets(picture: Picture, names: ReadonlyMap<string, string>): reado
     const ours = picture.networks
       .flatMap(({ spec }) => spec.enis)
       .filter((eni) => !eni.primary && eni.subnetId === subnet.subnetId)
-      .reduce((sum, eni) => sum + 1 + eni.addresses.length + ADDRESSES_PER_PREFIX * eni.prefixes.length, 0);
+      .reduce((sum, eni) => sum + 1 + eni.addresses.filter((ip) => familyOf(ip) === 4).length, 0);
     return [{ name, zone: subnet.zone, cidr: subnet.cidr, for: 'pods' as const, used: others(subnet, ours) }];
   });
 }
@@ -104,6 +106,7 @@ interface Member {
   readonly zone: string;
   readonly eniConfig: string;
   readonly podCount: number;
+  readonly mode: Mode;
   readonly targets: Readonly<Record<string, number>>;
 }
 
@@ -125,6 +128,7 @@ function groupsOf(picture: Picture, names: ReadonlyMap<string, string>): readonl
       instanceType,
       zones: [...new Set(of.map((one) => one.zone))].sort(),
       eniConfigs: [...new Set(of.map((one) => one.eniConfig))].sort(),
+      mode: of[0]?.mode ?? 'SecondaryIP',
       nodes: of.length,
       podsPerNode: Math.max(1, Math.ceil(of.reduce((sum, one) => sum + one.podCount, 0) / of.length)),
       targets: of[0]?.targets ?? {},
@@ -143,16 +147,18 @@ function memberOf(
   if (selection?.kind !== 'EniConfig') return undefined;
   const eniConfig = names.get(selection.subnetId);
   if (eniConfig === undefined) return undefined;
-  const { warmIp, minimumIp, warmEni } = replayed?.overrides.targets ?? picture.settings.targets;
+  const { warmIp, minimumIp, warmEni, warmPrefix } = replayed?.overrides.targets ?? picture.settings.targets;
   const maxEni = replayed?.overrides.maxEni ?? picture.settings.targets.maxEni;
   return {
     zone: instance.zone,
     eniConfig,
     podCount: podsOn(picture, node.name).length,
+    mode: networkOf(picture, node.name)?.spec.mode ?? 'SecondaryIP',
     targets: {
       ...(warmIp === undefined ? {} : { WARM_IP_TARGET: warmIp }),
       ...(minimumIp === undefined ? {} : { MINIMUM_IP_TARGET: minimumIp }),
       WARM_ENI_TARGET: warmEni,
+      ...(warmPrefix === undefined ? {} : { WARM_PREFIX_TARGET: warmPrefix }),
       ...(maxEni === undefined ? {} : { MAX_ENI: maxEni }),
     },
   };

@@ -120,7 +120,9 @@ export function checkMaxPods(picture: Picture): readonly Found[] {
     const limits = picture.limits.get(type ?? '');
     const told = node.podCapacity;
     if (limits === undefined || told === undefined) return [];
-    const { addressSum, maxPods: right } = maxPods({ limits, customNetworking: true, prefix: false });
+    // What the node really holds its addresses in, not what somebody wished for (U86).
+    const prefix = networkOf(picture, node.name)?.spec.mode === 'Prefix';
+    const { addressSum, maxPods: right } = maxPods({ limits, customNetworking: true, prefix });
     if (told <= addressSum) return [];
     return [
       {

@@ -45,7 +45,7 @@ export function planNode(
     enis: enisOf(network),
     published: { spec, status },
     ...podsOfPools(picture, network, selection),
-    maxPods: maxPods({ limits, customNetworking: true, prefix: false }).maxPods,
+    maxPods: maxPods({ limits, customNetworking: true, prefix: spec.mode === 'Prefix' }).maxPods,
     settings: {
       datapath: spec.settings,
       cooldownMs: spec.cooldownMs,
@@ -97,7 +97,10 @@ export function nextSteps({ view, plan }: PlannedNode): readonly string[] {
   const open = new Set(view.published?.spec.intents.map((intent) => intent.id));
   const created = plan.spec.intents
     .filter((intent) => !open.has(intent.id))
-    .map((intent) => `note, then create an ENI with ${intent.addressCount} addresses in ${intent.subnetId}`);
+    .map(
+      ({ addressCount, prefixCount, subnetId }) =>
+        `note, then create an ENI with ${prefixCount > 0 ? `${prefixCount} blocks` : `${addressCount} addresses`} in ${subnetId}`,
+    );
   const before = new Map(view.published?.spec.enis.map((eni) => [eni.eniId, eni.withdrawing.length]));
   const asked = plan.spec.enis.flatMap((eni) => {
     const more = eni.withdrawing.length - (before.get(eni.eniId) ?? 0);
