@@ -204,6 +204,8 @@ async function unassign<Content extends SlotContent>(
   const removed = (batch: readonly Content[]): void =>
     ownWrites.removed(deps.view, eniId, batch, deps.clock.now());
   const outcome = await call(content);
+  // It may have happened, and the agent has let go of it: only what a describe shows long after is granted again.
+  if (outcome.kind === 'unknown') removed(content);
   if (!isNotThere(outcome)) return settle(outcome, () => removed(content));
   deps.budget.charge('UnassignPrivateIpAddresses', content.length);
   for (const one of content) {
