@@ -33,7 +33,13 @@ interface Row {
 
 const rows: readonly Row[] = [
   { title: 'is newer than what is held', held: '7', brought: [], answer: '9', stands: '9' },
-  { title: 'is newer than a late event', held: '7', brought: ['8'], answer: '9', stands: '9' },
+  {
+    title: 'may be older than an event, or will come by the watch,',
+    held: '7',
+    brought: ['8'],
+    answer: '9',
+    stands: '8',
+  },
   { title: 'is what the watch has brought last', held: '7', brought: ['8', '9'], answer: '9', stands: '9' },
   { title: 'is what the watch has gone past', held: '7', brought: ['9', '11'], answer: '9', stands: '11' },
 ];

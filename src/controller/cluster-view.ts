@@ -102,8 +102,11 @@ const BROUGHT_VERSION_COUNT_MAX = 64;
 export function expectNodeNetwork(view: ClusterView, name: NodeName): (answer: NodeNetworkRecord) => void {
   const held = view.nodeNetworks.get(name);
   return (answer) => {
+    const now = view.nodeNetworks.get(name);
     const isPassed = view.broughtVersions.get(name)?.includes(answer.resourceVersion) === true;
-    if (isPassed && view.nodeNetworks.get(name) !== held) return;
+    // A watch may leave a version out that is followed by another one; then it comes to no harm to wait for the watch.
+    const isBehind = now?.uid !== answer.uid || now.generation < answer.generation;
+    if (now !== held && (isPassed || !isBehind)) return;
     view.nodeNetworks.set(name, answer);
     view.touchedNodes.add(name);
   };
