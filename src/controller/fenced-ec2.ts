@@ -5,12 +5,19 @@ import type { Ec2, Ec2Outcome, Ec2Writer } from '../ports/ec2.ts';
 import type { Term } from '../ports/leadership.ts';
 import { failed } from '../ports/outcome.ts';
 
-/** The same EC2, whose writes are refused unsent once the term is over: a failure of its own, never an unknown outcome. */
+/**
+ * The same EC2, whose writes are refused unsent once the term is over: a failure of its own, never an unknown outcome.
+ * The term hears of outcomes that are unknown.
+ */
 export function fencedEc2(ec2: Ec2, term: Term): Ec2 {
+  const heard = <Answer>(outcome: Ec2Outcome<Answer>): Ec2Outcome<Answer> => {
+    if (outcome.kind === 'unknown') term.leftOpen();
+    return outcome;
+  };
   const fenced =
     <Request, Answer>(action: string, call: (request: Request) => Promise<Ec2Outcome<Answer>>) =>
     (request: Request): Promise<Ec2Outcome<Answer>> =>
-      term.isHeld() ? call(request) : Promise.resolve(notLeading(action));
+      term.isHeld() ? call(request).then(heard) : Promise.resolve(notLeading(action));
   // Each write by name: one that the port gains is an error of the compiler here.
   const writer: Ec2Writer = {
     createNetworkInterface: fenced('CreateNetworkInterface', ec2.createNetworkInterface),

@@ -76,7 +76,7 @@ suite('[LEAD-2] EC2 behind the fence', () => {
   for (const [action, call] of calls) {
     test(`${action} is not sent once the term is over`, async () => {
       const { sim, ec2 } = createEc2();
-      const outcome = await call(fencedEc2(ec2, { isHeld: () => false }));
+      const outcome = await call(fencedEc2(ec2, { isHeld: () => false, leftOpen: () => undefined }));
       assert.ok(outcome.kind === 'failed');
       assert.equal(outcome.failure.code, 'NotLeader');
       assert.match(outcome.failure.message, new RegExp(action));
@@ -85,7 +85,7 @@ suite('[LEAD-2] EC2 behind the fence', () => {
 
     test(`${action} is sent while it holds`, async () => {
       const { ec2, run } = createEc2();
-      const outcome = call(fencedEc2(ec2, { isHeld: () => true }));
+      const outcome = call(fencedEc2(ec2, { isHeld: () => true, leftOpen: () => undefined }));
       await run();
       const answer = await outcome;
       assert.ok(answer.kind !== 'failed' || answer.failure.code !== 'NotLeader');
@@ -94,7 +94,7 @@ suite('[LEAD-2] EC2 behind the fence', () => {
 
   test('every write of the port is fenced', () => {
     const { ec2 } = createEc2();
-    const fenced = fencedEc2(ec2, { isHeld: () => false });
+    const fenced = fencedEc2(ec2, { isHeld: () => false, leftOpen: () => undefined });
     const open = (Object.keys(ec2) as (keyof Ec2)[]).filter((name) => fenced[name] === ec2[name]);
     assert.deepEqual(
       open.filter((name) => !/^(describe|find)/.test(name)),

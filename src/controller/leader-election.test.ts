@@ -90,6 +90,24 @@ suite('[LEAD-1] an election', () => {
     assert.notEqual(first(world).name, leader.name);
   });
 
+  for (const [title, agoMs, leads] of [
+    ['a call that was not answered may still arrive', EC2_CALL_MAX_MS - 1000, false],
+    ['no call can be on its way any more', EC2_CALL_MAX_MS, true],
+  ] as const)
+    test(`a leader that stops ${leads ? 'gives up its lease' : 'lets its lease lapse'} when ${title}`, async () => {
+      const world = createWorld(7, ['a', 'b']);
+      await world.run(TRY_MS);
+      const leader = first(world);
+      leader.term()?.leftOpen();
+      await world.run(agoMs);
+      const stopped = world.stop(leader);
+      await world.run(2 * TRY_MS);
+      await stopped;
+      assert.equal(world.leaders().length, leads ? 1 : 0);
+      await world.run(durationMs);
+      assert.notEqual(first(world).name, leader.name);
+    });
+
   const lapses: readonly [string, (elector: Elector, world: World) => void][] = [
     ['the API server cannot be reached', (_elector, { lease }) => (lease.isDown = true)],
     ['every answer is lost', (_elector, { lease }) => (lease.lossPercent = 100)],

@@ -2,6 +2,7 @@
 
 import {
   decideLease,
+  EC2_CALL_MAX_MS,
   type Instant,
   longestSince,
   type LeaseTimes,
@@ -29,7 +30,10 @@ export interface ElectionOptions {
 }
 
 export interface Election {
-  /** Gives the lease up, so that another can lead at once: call it when no call is under way any more. */
+  /**
+   * Gives the lease up, so that another can lead at once: call it when no call is under way any more. After a call whose
+   * outcome is unknown the lease lapses by itself.
+   */
   stop(): Promise<void>;
 }
 
@@ -38,6 +42,8 @@ interface OwnTerm {
   /** Moment before the last renewal that succeeded was sent. */
   renewedSince: Instant;
   isOver: boolean;
+  /** When a call's outcome was last told to be unknown, milliseconds since boot. */
+  leftOpenAt: number | undefined;
   /** Tells its end when nobody asks. */
   deadline: Timer | undefined;
 }
@@ -128,13 +134,18 @@ function renewed(state: State, asked: Instant, because: string): void {
     state.term.renewedSince = asked;
     return;
   }
-  const term: OwnTerm = { renewedSince: asked, isOver: false, deadline: undefined };
+  const term: OwnTerm = { renewedSince: asked, isOver: false, leftOpenAt: undefined, deadline: undefined };
   // The answer took so long that it is worth nothing: the next try renews.
   if (!mayAct(asked, instant(state), state.times)) return;
   state.term = term;
   state.log.info('this controller leads', { identity: state.identity, because });
   watchDeadline(state, term);
-  state.onGained({ isHeld: () => isHeld(state, term) });
+  state.onGained({
+    isHeld: () => isHeld(state, term),
+    leftOpen: () => {
+      term.leftOpenAt = state.clock.bootNow();
+    },
+  });
 }
 
 function isHeld(state: State, term: OwnTerm): boolean {
@@ -179,6 +190,11 @@ async function giveUp(state: State): Promise<void> {
   const lease = state.seen?.lease;
   if (term === undefined || lease === undefined || !isHeld(state, term)) return;
   close(state, term);
+  // A request that was given up may still arrive at EC2, and must find nobody else leading.
+  if (term.leftOpenAt !== undefined && state.clock.bootNow() - term.leftOpenAt < EC2_CALL_MAX_MS) {
+    state.log.info('the lease is not given up, for an EC2 call may still be on its way; it lapses by itself');
+    return;
+  }
   const written = await state.store.write({ ...lease.lease, holder: '' }, lease.version);
   if (written.kind !== 'ok') {
     state.log.info('the lease could not be given up; it lapses by itself', { cause: causeOf(written) });

@@ -18,4 +18,6 @@ export interface Term {
    * for a minute finds out by asking. Once false, false for ever.
    */
   isHeld(): boolean;
+  /** The outcome of a call is unknown: it may still be on its way, so whoever stops now does not give the lease up. */
+  leftOpen(): void;
 }

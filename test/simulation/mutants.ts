@@ -247,8 +247,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'controller/fenced-ec2.ts',
-        find: 'term.isHeld() ? call(request) : Promise.resolve(notLeading(action));',
-        replace: 'term === undefined ? Promise.resolve(notLeading(action)) : call(request);',
+        find: 'term.isHeld() ? call(request).then(heard) : Promise.resolve(notLeading(action));',
+        replace: 'term === undefined ? Promise.resolve(notLeading(action)) : call(request).then(heard);',
       },
     ],
     faults:

@@ -61,7 +61,7 @@ export function startControllers(parts: ControllerParts): Subscription {
     lifeCount += 1;
     const process = openProcess(parts, { number: lifeCount, random, crash });
     current = process;
-    startInProcess(process, parts, { isHeld: () => process === current });
+    startInProcess(process, parts, { isHeld: () => process === current, leftOpen: () => undefined });
   }
   start();
   const processes = (): readonly SimProcess[] => (current === undefined ? [] : [current]);
