@@ -109,24 +109,35 @@ function checkOnNode(world: WorldTruth, sandbox: LiveSandbox): void {
 
 type AddressesChanged = Extract<Ec2Change, { kind: 'AddressesChanged' }>;
 
-/** What is unassigned must have been let go of, by the object as it is or as it was when its deletion met the call under way. */
+/**
+ * What is unassigned must have been let go of: by the object as it is, as it was when its deletion met the call under way,
+ * or as it was before the agent forgot an address that a late call takes. That one must not have been granted anew.
+ */
 function createUnassignChecker(world: WorldTruth): (change: AddressesChanged) => void {
-  let deleted: readonly { readonly record: NodeNetworkRecord; readonly at: number }[] = [];
+  const before = new Map<string, NodeNetworkRecord>();
+  let past: readonly { readonly record: NodeNetworkRecord; readonly at: number }[] = [];
   world.cluster.onChange(({ kind, type, object }) => {
-    if (kind !== 'NodeNetwork' || type !== 'Deleted') return;
-    const recent = deleted.filter(({ at }) => world.now() - at <= EC2_CALL_MAX_MS);
-    deleted = [...recent, { record: object, at: world.now() }];
+    if (kind !== 'NodeNetwork') return;
+    const earlier = before.get(object.name);
+    if (type === 'Deleted') before.delete(object.name);
+    else before.set(object.name, object);
+    const isShorter = earlier?.status.withdrawn.some((ip) => !object.status.withdrawn.includes(ip)) ?? false;
+    const record = type === 'Deleted' ? object : isShorter ? earlier : undefined;
+    if (record === undefined) return;
+    past = [...past.filter(({ at }) => world.now() - at <= EC2_CALL_MAX_MS), { record, at: world.now() }];
   });
   return ({ eni, unassigned }) => {
     const instanceId = eni.attachment?.instanceId ?? eni.tags[INSTANCE_TAG];
-    const lately = deleted.flatMap(({ record, at }) => (world.now() - at <= EC2_CALL_MAX_MS ? [record] : []));
-    const withdrawn = new Set(
-      [...world.cluster.list('NodeNetwork'), ...lately]
-        .filter((record) => record.spec.instance.instanceId === instanceId)
-        .flatMap((record) => record.status.withdrawn),
+    const ofInstance = (record: NodeNetworkRecord): boolean => record.spec.instance.instanceId === instanceId;
+    const present = world.cluster.list('NodeNetwork').filter(ofInstance);
+    const lately = past.flatMap(({ record, at }) =>
+      world.now() - at <= EC2_CALL_MAX_MS && ofInstance(record) ? [record] : [],
     );
+    const granted = new Set(present.flatMap(({ spec }) => spec.enis.flatMap(({ addresses }) => addresses)));
+    const withdrawn = new Set(present.flatMap(({ status }) => status.withdrawn));
+    const forgotten = new Set(lately.flatMap(({ status }) => status.withdrawn));
     for (const ip of unassigned) {
-      if (!withdrawn.has(ip))
+      if (!withdrawn.has(ip) && (granted.has(ip) || !forgotten.has(ip)))
         world.broken('IP-6', `${ip} was unassigned, and the agent had not let go of it`);
     }
   };

@@ -9,6 +9,12 @@ import { createSpans } from './spans.ts';
 
 type Annotations = Readonly<Record<string, string>>;
 
+/**
+ * What a namespace says gets to a node by way of the controller, which may be stopped twice in a row and have its writes
+ * lost between: until then the node's agent takes its pods for ones that ask for nothing (docs/pods-that-choose.md).
+ */
+const CONTROLLER_AWAY_MS = 300_000;
+
 const NOTHING: Wish = { kind: 'Nothing' };
 
 /** As a pod or a namespace says it. */
@@ -57,7 +63,7 @@ export function createPodWishes(cluster: SimCluster, now: () => number): PodWish
     return namespaces.always(name, since, () => true) ? said : [NOTHING, ...said];
   };
   const wishesOf = ({ own, namespace }: PodWords, since: number): readonly Wish[] =>
-    own.kind === 'Nothing' ? inNamespace(namespace, since) : [own];
+    own.kind === 'Nothing' ? inNamespace(namespace, since - CONTROLLER_AWAY_MS) : [own];
   return {
     wishOf: (uid) => {
       const said = pods.now(uid);
