@@ -4,16 +4,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { SecurityGroupId, SubnetId } from '../ids.ts';
-import { podKey } from '../ids.ts';
+import { podKey, type PodKey } from '../ids.ts';
 import type { NodeView, PodPool } from './node-view.ts';
 import { type Plan, plan } from './plan.ts';
 import {
   addresses,
   eniId,
   inOtherSubnet,
+  inPodSubnet,
   nodeView,
   noSelection,
   OTHER_SUBNET,
+  pod,
   podEni,
   pods,
   published,
@@ -136,6 +138,39 @@ describe('[POD-4] pools per ENIConfig', () => {
       const eni = planned(after).spec.enis.find((one) => one.eniId === eniId(2));
       assert.equal(eni?.cordoned, true, selection.kind);
     }
+  });
+
+  it('one that chose the ENIConfig of its own node gets one of its ENIs, and waits for no address that Keep has kept [POD-3]', () => {
+    const earlier = podEni(2, { eniConfig: 'pods-b', subnetId: OTHER_SUBNET, addresses: addresses(520, 3) });
+    const before = settled(
+      nodeView({
+        podEnis: [earlier],
+        selection: inOtherSubnet,
+        settings: { ...still, onEniConfigChange: 'Keep' },
+      }),
+    );
+    const now = podEni(1, { addresses: addresses(1, 1) });
+    const used = [{ pod: pod(1), ip: addresses(1, 1)[0]! }];
+    const view: NodeView = {
+      ...before,
+      enis: [...before.enis, now],
+      selection: inPodSubnet,
+      pods: pods(2),
+    };
+    const kept = published(settled(view), { used });
+    const name = 'pods-a';
+    const doOf = (chose: readonly PodKey[]): readonly string[] => {
+      const decided = chose.map((one) => ({
+        kind: 'EniConfig' as const,
+        pod: one,
+        uid: 'u',
+        eniConfig: name,
+      }));
+      const { actions } = planned({ ...kept, choosing: { namespaces: [], pods: decided } });
+      return actions.map((action) => (action.do === 'AssignAddresses' ? action.eniId : action.do));
+    };
+    assert.deepEqual(doOf([]), []);
+    assert.deepEqual(doOf([pod(2)]), [eniId(1)]);
   });
 
   it('pods that chose are served although the node’s own selection fails', () => {

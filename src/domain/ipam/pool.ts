@@ -95,14 +95,11 @@ export function poolOf(view: NodeView): Pool {
     unattached: sorted.filter(({ eni }) => eni.attachment === undefined).sort(byId),
     waiting,
     filling,
-    counts: countsOf(view, { enis, filling, demand: waiting.length }),
+    counts: countsOf(view, { enis, filling, waiting }),
   };
 }
 
-function countsOf(
-  view: NodeView,
-  of: { readonly enis: readonly PoolEni[]; readonly filling: Filling; readonly demand: number },
-): PoolCounts {
+function countsOf(view: NodeView, of: Pick<Pool, 'enis' | 'filling' | 'waiting'>): PoolCounts {
   const usable = of.enis.filter(({ role }) => role === 'current' || role === 'kept');
   const sum = (count: (one: PoolEni) => number): number =>
     usable.reduce((total, one) => total + count(one), 0);
@@ -118,12 +115,28 @@ function countsOf(
     idlePrefixCount: of.filling.isIpv6
       ? sum(({ free }) => (free.length === of.filling.unit ? 1 : 0))
       : sum(({ prefixes }) => prefixes.filter(({ isIdle }) => isIdle).length),
-    demand: of.demand,
+    demand: of.waiting.length,
+    choosersShort: choosersShort(view, of),
     slotsPerEni: slotCount(view),
     blockSize: blockSizeOf(view, of.filling),
     unit: of.filling.unit,
     maxPods: view.maxPods,
   };
+}
+
+/** Pods that chose the ENIConfig of the pool, beyond the addresses that the ENIs made for it have for them. */
+function choosersShort(view: NodeView, { enis, waiting }: Pick<Pool, 'enis' | 'waiting'>): number {
+  const { selection, choosing } = view;
+  if (choosing === undefined || selection.kind !== 'EniConfig') return 0;
+  const choosers = new Set<PodKey>(
+    choosing.pods.flatMap((one) =>
+      one.kind === 'EniConfig' && one.eniConfig === selection.name ? [one.pod] : [],
+    ),
+  );
+  const forThem = enis
+    .filter(({ role }) => role === 'current')
+    .reduce((sum, { free, returning }) => sum + free.length + returning.length, 0);
+  return Math.max(0, waiting.filter((pod) => choosers.has(pod)).length - forThem);
 }
 
 function freeSinglesOf({ eni, free, draining }: PoolEni): number {

@@ -2,6 +2,7 @@
 
 import { familyOf, type Ip } from '../address/ip.ts';
 import type { EniId } from '../ids.ts';
+import type { EniRole } from './eni-role.ts';
 import type { NodeView } from './node-view.ts';
 import type { Pool, PoolEni } from './pool.ts';
 import { neededSlotCount } from './warm-targets.ts';
@@ -22,14 +23,21 @@ export interface TakenBack {
  */
 export function takeBack(view: NodeView, pool: Pool): TakenBack {
   const addresses = new Map<EniId, readonly Ip[]>();
-  let { returning } = pool.counts;
-  const needed = (): number =>
+  let { returning, choosersShort } = pool.counts;
+  // What a kept ENI takes back is not for pods that chose.
+  const needed = (role: EniRole = 'current'): number =>
     view.selection.kind === 'None'
       ? 0
-      : neededSlotCount(view.settings.targets, { ...pool.counts, returning });
-  const take = ({ eni, used }: PoolEni, taken: readonly Ip[]): void => {
+      : neededSlotCount(view.settings.targets, {
+          ...pool.counts,
+          returning,
+          choosersShort: role === 'current' ? choosersShort : 0,
+        });
+  const take = ({ eni, used, role }: PoolEni, taken: readonly Ip[]): void => {
     addresses.set(eni.eniId, [...(addresses.get(eni.eniId) ?? []), ...taken]);
-    returning += taken.filter((ip) => !used.includes(ip)).length;
+    const count = taken.filter((ip) => !used.includes(ip)).length;
+    returning += count;
+    if (role === 'current') choosersShort = Math.max(0, choosersShort - count);
   };
   const serving = pool.enis.filter(({ role }) => role === 'current' || role === 'kept');
   for (const one of serving) {
@@ -38,9 +46,9 @@ export function takeBack(view: NodeView, pool: Pool): TakenBack {
   }
   for (const one of serving) {
     for (const prefix of stayingPrefixes(one))
-      if (!prefix.isUsed && prefix.isWhollyAsked && !prefix.isWithdrawn && needed() > 0)
+      if (!prefix.isUsed && prefix.isWhollyAsked && !prefix.isWithdrawn && needed(one.role) > 0)
         take(one, prefix.addresses);
-    const back = stayingSingles(one).slice(0, needed() * pool.filling.unit);
+    const back = stayingSingles(one).slice(0, needed(one.role) * pool.filling.unit);
     if (back.length > 0) take(one, back);
   }
   return { addresses, neededCount: needed() };

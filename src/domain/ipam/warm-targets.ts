@@ -32,6 +32,11 @@ export interface PoolCounts {
   readonly idlePrefixCount: number;
   /** Pods bound to the node that have no address yet. */
   readonly demand: number;
+  /**
+   * Of `demand`, pods that chose the node's own ENIConfig, as far as its own ENIs have no free address: those of kept ENIs
+   * are not for them (POD-3).
+   */
+  readonly choosersShort: number;
   readonly slotsPerEni: number;
   /** Addresses that a slot gets in the node's mode: what WARM_PREFIX_TARGET counts in; 1 in mode SecondaryIP. */
   readonly blockSize: number;
@@ -50,8 +55,8 @@ export const hasIpTargets = (targets: WarmTargets): boolean =>
 export const warmPrefixTarget = ({ warmPrefix = 1 }: WarmTargets): number => warmPrefix;
 
 /** Addresses short of demand: never limited by a warm target. */
-export const demandShortfall = ({ demand, available, draining }: PoolCounts): number =>
-  Math.max(0, demand - available - draining);
+export const demandShortfall = ({ demand, available, draining, choosersShort }: PoolCounts): number =>
+  Math.max(0, demand - available - draining, choosersShort);
 
 /**
  * Slots to fill, each with `unit` addresses, for demand plus warm target. Cooling addresses do not count as available
@@ -65,7 +70,7 @@ export function neededSlotCount(targets: WarmTargets, counts: PoolCounts): numbe
     ? Math.max((targets.warmIp ?? 0) - free, (targets.minimumIp ?? 0) - held)
     : warmAddressCount(targets, counts) - free;
   const room = Math.max(0, counts.maxPods - held);
-  return Math.ceil(Math.max(-free, Math.min(warm, room), 0) / counts.unit);
+  return Math.ceil(Math.max(-free, counts.choosersShort, Math.min(warm, room), 0) / counts.unit);
 }
 
 /** Free addresses that WARM_ENI_TARGET or, in mode Prefix, WARM_PREFIX_TARGET asks for. */
