@@ -122,7 +122,8 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    seedCount: 20,
+    faults: 'workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+    seedCount: 40,
   },
   {
     name: 'new pods are put on cordoned ENIs',

@@ -69,10 +69,16 @@ function checkAlone(world: WorldTruth, sandbox: LiveSandbox): void {
 }
 
 /** Its IPv6 address is of the /80 of the ENI that holds the other, ends in it, and is nobody else's. */
-function checkIpv6(world: WorldTruth, { address, ipv6, node, pod, containerId }: LiveSandbox): void {
+function checkIpv6(world: WorldTruth, sandbox: LiveSandbox): void {
+  const { address, ipv6, node, pod, containerId } = sandbox;
   if (ipv6 === undefined) return;
   for (const other of world.live.values())
-    if (other.ipv6 === ipv6 && other.containerId !== containerId)
+    if (
+      other.ipv6 === ipv6 &&
+      other.containerId !== containerId &&
+      !world.isRobbed(other) &&
+      !world.isRobbed(sandbox)
+    )
       world.broken('IP-8', `${ipv6} is live in ${other.pod} on ${other.node} and in ${pod} on ${node}`);
   const instanceId = world.instanceOf(node);
   const eni = (instanceId === undefined ? [] : world.ec2.enisOf(instanceId)).find((one) =>
