@@ -116,8 +116,8 @@ function checkOnNode(world: WorldTruth, sandbox: LiveSandbox): void {
 type AddressesChanged = Extract<Ec2Change, { kind: 'AddressesChanged' }>;
 
 /**
- * What is unassigned must have been let go of: by the object as it is, as it was when its deletion met the call under way,
- * or as it was before the agent forgot an address that a late call takes. That one must not have been granted anew.
+ * What is unassigned must have been let go of: by the object as it is, or as it was when the call was sent, which may be
+ * deleted since, or may have had the agent forget the address. It must not have been granted anew.
  */
 function createUnassignChecker(world: WorldTruth): (change: AddressesChanged) => void {
   const before = new Map<string, NodeNetworkRecord>();
@@ -132,13 +132,11 @@ function createUnassignChecker(world: WorldTruth): (change: AddressesChanged) =>
     if (record === undefined) return;
     past = [...past.filter(({ at }) => world.now() - at <= EC2_CALL_MAX_MS), { record, at: world.now() }];
   });
-  return ({ eni, unassigned }) => {
+  return ({ eni, unassigned, sentAt }) => {
     const instanceId = eni.attachment?.instanceId ?? eni.tags[INSTANCE_TAG];
     const ofInstance = (record: NodeNetworkRecord): boolean => record.spec.instance.instanceId === instanceId;
     const present = world.cluster.list('NodeNetwork').filter(ofInstance);
-    const lately = past.flatMap(({ record, at }) =>
-      world.now() - at <= EC2_CALL_MAX_MS && ofInstance(record) ? [record] : [],
-    );
+    const lately = past.flatMap(({ record, at }) => (at >= sentAt && ofInstance(record) ? [record] : []));
     const granted = new Set(present.flatMap(({ spec }) => spec.enis.flatMap(({ addresses }) => addresses)));
     const withdrawn = new Set(present.flatMap(({ status }) => status.withdrawn));
     const forgotten = new Set(lately.flatMap(({ status }) => status.withdrawn));

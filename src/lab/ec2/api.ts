@@ -80,8 +80,9 @@ function drawFate({ region, random, faults }: ApiContext, action: Ec2Action): Fa
 function perform<T>(
   context: ApiContext,
   fate: Fate,
-  { caller, request }: { readonly caller: Caller; readonly request: ApiRequest<T> },
+  of: { readonly caller: Caller; readonly request: ApiRequest<T>; readonly sentAt: number },
 ): Result<T, Ec2Failure> {
+  const { caller, request, sentAt } = of;
   const { region, buckets, denied, random } = context;
   const profile = region.profile();
   const { action } = request;
@@ -98,7 +99,7 @@ function perform<T>(
     return serverError(action);
   }
   if (fate.errorCode !== undefined) return askedFor(fate.errorCode, action);
-  return region.as(caller.name, () => request.effect(fate.staleMs));
+  return region.as(caller.name, () => request.effect(fate.staleMs), sentAt);
 }
 
 /** When a request arrives whose caller has given up: a call ends within 15 s, whatever becomes of it (domain/leadership). */
@@ -124,7 +125,7 @@ export function createApi(context: ApiContext): Api {
         const lateMs = drawBetween(context.random, LATE_MS);
         void region.clock.sleep(lateMs, `${action}:late`).then(() => {
           region.struck('lateRequestOdds');
-          const { ok } = perform(context, fate, { caller, request });
+          const { ok } = perform(context, fate, { caller, request, sentAt: startedAt });
           logged(ok ? 'ok' : 'refused', false);
         });
         return giveUp();
@@ -136,7 +137,7 @@ export function createApi(context: ApiContext): Api {
         logged('lost', false);
         return giveUp();
       }
-      const result = perform(context, fate, { caller, request });
+      const result = perform(context, fate, { caller, request, sentAt: startedAt });
       logged(result.ok ? 'ok' : result.error.code, !fate.answerLost);
       if (fate.answerLost) {
         region.struck('lostAnswerOdds');

@@ -23,8 +23,15 @@ export interface SimVpc {
   readonly defaultSecurityGroupId: SecurityGroupId;
 }
 
-/** What happened. `actor` is the client's name, `person` for the lab's hand, or `ec2` for what completes by itself. */
-export type Ec2Change = { readonly at: number; readonly actor: string } & Ec2ChangeKind;
+/**
+ * What happened. `actor` is the client's name, `person` for the lab's hand, or `ec2` for what completes by itself;
+ * `sentAt` is when its request was sent.
+ */
+export type Ec2Change = {
+  readonly at: number;
+  readonly actor: string;
+  readonly sentAt: number;
+} & Ec2ChangeKind;
 
 export type Ec2ChangeKind =
   | { readonly kind: 'EniCreated' | 'EniDeleted'; readonly eni: Ec2Eni }
@@ -89,8 +96,8 @@ export interface Region {
   readonly instanceLimits: Map<string, InstanceLimits>;
   /** client token -> its create */
   readonly tokens: Map<string, RememberedCreate>;
-  /** Runs `effect` as `actor`'s doing. */
-  as<T>(actor: string, effect: () => T): T;
+  /** Runs `effect` as `actor`'s doing, by a request of `sentAt`; now when absent. */
+  as<T>(actor: string, effect: () => T, sentAt?: number): T;
   /** Tells everybody at once, in the same turn. */
   emit(change: Ec2ChangeKind): void;
   onChange(notify: (change: Ec2Change) => void): Subscription;
@@ -108,6 +115,7 @@ export function createRegion({ clock, draws, profile, struck }: RegionOptions): 
     createVersionedMap<K, V>({ now: () => clock.now(), historyMs: STALENESS_MAX_MS });
   const listeners = new Set<(change: Ec2Change) => void>();
   let actor = 'ec2';
+  let requestSentAt: number | undefined;
   return {
     clock,
     profile,
@@ -130,17 +138,18 @@ export function createRegion({ clock, draws, profile, struck }: RegionOptions): 
     holders: new Map(),
     instanceLimits: new Map(),
     tokens: new Map(),
-    as: (name, effect) => {
-      const before = actor;
+    as: (name, effect, sentAt) => {
+      const before = { actor, requestSentAt };
       actor = name;
+      requestSentAt = sentAt;
       try {
         return effect();
       } finally {
-        actor = before;
+        ({ actor, requestSentAt } = before);
       }
     },
     emit: (change) => {
-      const complete: Ec2Change = { at: clock.now(), actor, ...change };
+      const complete: Ec2Change = { at: clock.now(), actor, sentAt: requestSentAt ?? clock.now(), ...change };
       for (const notify of listeners) notify(complete);
     },
     onChange: (notify) => {
