@@ -27,42 +27,47 @@ export function planRelease(view: NodeView, pool: Pool, growth: Growth): Release
     if (one.role === 'cordoned') add(one.eni.eniId, [...one.free, ...one.cooling]);
     if (one.role !== 'frozen') add(one.eni.eniId, one.obsolete);
   }
-  const excessCount = excessAddressCount(view.settings.targets, pool.counts);
+  const excess = chooseExcess(view, pool);
+  const excessCount = [...excess.values()].reduce((sum, addresses) => sum + addresses.length, 0);
   const heldLongEnough =
     view.excessSince !== undefined && view.now - view.excessSince >= view.settings.excessHoldMs;
-  if (excessCount > 0 && heldLongEnough) {
-    for (const [eniId, addresses] of chooseExcess(view, pool, excessCount)) add(eniId, addresses);
-  }
+  if (heldLongEnough) for (const [eniId, addresses] of excess) add(eniId, addresses);
   const actions = pool.enis.flatMap((one) => releaseStep(view, one, growth.neededCount));
   return { withdraw, actions, excessCount };
 }
 
 /**
  * Takes the excess from the ENIs with the fewest pods, so that whole ENIs become empty and can be given back: single
- * addresses, and prefixes of which none is in use. WARM_ENI_TARGET gives back whole ENIs only.
+ * addresses, and prefixes of which none is in use. WARM_ENI_TARGET gives back whole ENIs and, of an earlier choice in mode
+ * Prefix, whole prefixes.
  */
-function chooseExcess(view: NodeView, pool: Pool, excessCount: number): Map<EniId, readonly Ip[]> {
+function chooseExcess(view: NodeView, pool: Pool): ReadonlyMap<EniId, readonly Ip[]> {
   const chosen = new Map<EniId, readonly Ip[]>();
   const wholeOnly = !hasIpTargets(view.settings.targets) && pool.counts.blockSize === 1;
   const candidates = pool.enis
     .filter(({ role }) => role === 'current' || role === 'kept')
     .sort((a, b) => a.used.length + a.cooling.length - (b.used.length + b.cooling.length) || lastFirst(a, b));
-  let left = excessCount;
+  let left = excessAddressCount(view.settings.targets, pool.counts);
   for (const one of candidates) {
     const isIdle = one.used.length === 0 && one.cooling.length === 0 && one.free.length <= left;
-    if (left === 0 || (wholeOnly && !isIdle)) continue;
-    const addresses = excessOf(one, left);
+    const addresses = [...(wholeOnly && !isIdle ? [] : excessSingles(one, left))];
+    addresses.push(...excessPrefixes(one, left - addresses.length));
     if (addresses.length > 0) chosen.set(one.eni.eniId, addresses);
     left -= addresses.length;
   }
   return chosen;
 }
 
-/** At most `count` addresses of one ENI, the last ones first. */
-function excessOf({ free, prefixes, draining }: PoolEni, count: number): readonly Ip[] {
+/** At most `count` addresses of one ENI that are of no prefix, the last ones. */
+function excessSingles({ free, prefixes, draining }: PoolEni, count: number): readonly Ip[] {
   const ofPrefixes = new Set<Ip>(prefixes.flatMap(({ addresses }) => addresses));
   const singles = free.filter((ip) => !ofPrefixes.has(ip) && !draining.has(ip));
-  const chosen = singles.slice(Math.max(0, singles.length - count));
+  return singles.slice(Math.max(0, singles.length - count));
+}
+
+/** The addresses of idle prefixes of one ENI, at most `count`, the last prefixes first. */
+function excessPrefixes({ prefixes, draining }: PoolEni, count: number): readonly Ip[] {
+  const chosen: Ip[] = [];
   const idle = prefixes.filter(
     ({ isIdle, addresses }) => isIdle && !addresses.some((ip) => draining.has(ip)),
   );

@@ -78,11 +78,11 @@ const warmAddressCount = (targets: WarmTargets, { blockSize, slotsPerEni }: Pool
   blockSize > 1 ? warmPrefixTarget(targets) * blockSize : targets.warmEni * slotsPerEni;
 
 /**
- * Addresses above the warm target; of prefixes, only what can go whole. WARM_ENI_TARGET alone frees whole ENIs
- * only, as with the AWS VPC CNI.
+ * Addresses above the warm target; of prefixes, only what can go whole. WARM_ENI_TARGET alone frees whole ENIs only, as
+ * with the AWS VPC CNI: of those that are empty, as many as fit into this count.
  */
 export function excessAddressCount(targets: WarmTargets, counts: PoolCounts): number {
-  const { unit, blockSize, slotsPerEni } = counts;
+  const { unit, blockSize } = counts;
   const free = counts.available - counts.demand;
   const isByIp = hasIpTargets(targets);
   if (unit > blockSize) {
@@ -90,10 +90,6 @@ export function excessAddressCount(targets: WarmTargets, counts: PoolCounts): nu
       ? Math.min(free - (targets.warmIp ?? 0), counts.total - (targets.minimumIp ?? 0))
       : free - targets.warmEni;
     return Math.max(0, Math.min(Math.floor(spare / unit), counts.idlePrefixCount)) * unit;
-  }
-  if (!isByIp && blockSize === 1) {
-    const wholeEnis = Math.floor((free - targets.warmEni * slotsPerEni) / slotsPerEni);
-    return Math.max(0, wholeEnis) * slotsPerEni;
   }
   const above = isByIp
     ? Math.min(free - (targets.warmIp ?? 0), counts.total - (targets.minimumIp ?? 0))

@@ -3,6 +3,7 @@
 import type { Ip } from '../../domain/address/ip.ts';
 import { prefixAddresses } from '../../domain/address/prefix.ts';
 import type { NodeName } from '../../domain/ids.ts';
+import { maxPods } from '../../domain/instance/max-pods.ts';
 import { ADDRESSES_PER_PREFIX } from '../../domain/instance/slots.ts';
 import type { Mode } from '../../domain/ipam/mode.ts';
 import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
@@ -55,13 +56,37 @@ export function checkWarmPool(
     );
   if (tooMuch(held, wish)) tell('some are to be given back');
   const obstacle = growthObstacleOf(world, node, place);
-  if (idleCount < wish.warmCount && obstacle === undefined) tell('nothing stands in the way of more');
+  const isShort = idleCount < wish.warmCount && !servesMaxPods(world, node, { own, leaving, wish });
+  if (isShort && obstacle === undefined) tell('nothing stands in the way of more');
   const current = own.filter(
     (eni) => eni.tags[ENI_CONFIG_TAG] === place.name && eni.subnetId === place.subnetId,
   );
   const isMixed = wish.mode === 'Prefix' && current.some((eni) => idleIn(eni.addresses, world, node) > 0);
   if (isMixed && obstacle === undefined && hasBlock(world.ec2.subnet(place.subnetId)))
     tell('single addresses, and a block could be had');
+}
+
+/** More addresses than the node may have pods serve nobody; those of ENIs that take no new pods do not count. */
+function servesMaxPods(
+  world: WorldTruth,
+  node: NodeName,
+  of: { readonly own: readonly Ec2Eni[]; readonly leaving: ReadonlySet<Ip>; readonly wish: PoolWish },
+): boolean {
+  const { own, leaving, wish } = of;
+  const instanceId = world.instanceOf(node);
+  const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
+  const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
+  if (limits === undefined) return false;
+  const enis = world.cluster.nodeNetwork(node)?.spec.enis ?? [];
+  const cordoned = new Set(enis.filter((eni) => eni.cordoned).map(({ eniId }) => eniId));
+  const held = addressesHeldOn(world, node);
+  const serving = own
+    .filter(({ eniId }) => !cordoned.has(eniId))
+    .flatMap(podAddresses)
+    .filter((ip) => held.has(ip) || !leaving.has(ip));
+  return (
+    serving.length >= maxPods({ limits, customNetworking: true, prefix: wish.mode === 'Prefix' }).maxPods
+  );
 }
 
 const hasBlock = (subnet: SubnetTruth | undefined): boolean =>
