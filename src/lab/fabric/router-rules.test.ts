@@ -6,31 +6,8 @@ import { cidr } from '../../domain/address/testing.ts';
 import { routerRules } from './router-rules.ts';
 import { attachmentOf, SECONDARY, VIEW, withIpv6 } from './testing.ts';
 
-const TABLE = `add table ip vpc
-delete table ip vpc
-table ip vpc {
-  set members_sg-00000000 {
-    type ipv4_addr; flags interval; auto-merge
-    elements = { 10.1.0.10, 10.1.8.4, 10.1.8.5, 10.1.8.32/28 }
-  }
-  set members_sg-11111111 {
-    type ipv4_addr; flags interval; auto-merge
-    elements = { 10.1.8.4, 10.1.8.5, 10.1.8.32/28 }
-  }
-  chain ingress_sg-00000000 {
-    accept
-  }
-  chain egress_sg-00000000 {
-    accept
-  }
-  chain ingress_sg-11111111 {
-    ip saddr 192.168.0.0/16 tcp dport 8080 accept
-    ip saddr @members_sg-11111111 udp dport 53-54 accept
-    meta l4proto icmp accept
-  }
-  chain egress_sg-11111111 {
-  }
-  chain ingress_eni00000000 {
+/** They go by links and connections alone, so they are the same in both families. */
+const CHAINS_OF_ENIS = `  chain ingress_eni00000000 {
     jump ingress_sg-00000000
   }
   chain egress_eni00000000 {
@@ -63,7 +40,33 @@ table ip vpc {
     type filter hook input priority filter; policy drop;
     iifname "lo" accept
     ct state established,related accept
-    iifname "eni*" ip daddr 169.254.169.254 tcp dport 80 accept
+`;
+
+const TABLE = `add table ip vpc
+delete table ip vpc
+table ip vpc {
+  set members_sg-00000000 {
+    type ipv4_addr; flags interval; auto-merge
+    elements = { 10.1.0.10, 10.1.8.4, 10.1.8.5, 10.1.8.32/28 }
+  }
+  set members_sg-11111111 {
+    type ipv4_addr; flags interval; auto-merge
+    elements = { 10.1.8.4, 10.1.8.5, 10.1.8.32/28 }
+  }
+  chain ingress_sg-00000000 {
+    accept
+  }
+  chain egress_sg-00000000 {
+    accept
+  }
+  chain ingress_sg-11111111 {
+    ip saddr 192.168.0.0/16 tcp dport 8080 accept
+    ip saddr @members_sg-11111111 udp dport 53-54 accept
+    meta l4proto icmp accept
+  }
+  chain egress_sg-11111111 {
+  }
+${CHAINS_OF_ENIS}    iifname "eni*" ip daddr 169.254.169.254 tcp dport 80 accept
   }
   chain internet_gateway {
     type nat hook postrouting priority srcnat; policy accept;
@@ -121,40 +124,7 @@ table ip6 vpc {
   }
   chain egress_sg-11111111 {
   }
-  chain ingress_eni00000000 {
-    jump ingress_sg-00000000
-  }
-  chain egress_eni00000000 {
-    jump egress_sg-00000000
-  }
-  chain ingress_eni11111111 {
-    jump ingress_sg-11111111
-    jump ingress_sg-00000000
-  }
-  chain egress_eni11111111 {
-    jump egress_sg-11111111
-    jump egress_sg-00000000
-  }
-  chain source_check {
-    type filter hook prerouting priority raw; policy accept;
-    iifname != "lo" fib saddr . iif oif missing drop
-  }
-  chain leave_source {
-    type filter hook forward priority filter; policy drop;
-    ct state vmap { established : accept, related : accept, invalid : drop }
-    iifname "onprem" oifname "internet" drop
-    iifname vmap { "eni00000000" : jump egress_eni00000000, "eni11111111" : jump egress_eni11111111, "onprem" : accept }
-  }
-  chain enter_destination {
-    type filter hook forward priority filter + 10; policy drop;
-    ct state vmap { established : accept, related : accept, invalid : drop }
-    oifname vmap { "eni00000000" : jump ingress_eni00000000, "eni11111111" : jump ingress_eni11111111, "internet" : accept, "onprem" : accept }
-  }
-  chain to_router {
-    type filter hook input priority filter; policy drop;
-    iifname "lo" accept
-    ct state established,related accept
-    icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept
+${CHAINS_OF_ENIS}    icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept
     iifname "eni*" ip6 daddr fd00:ec2::254 tcp dport 80 accept
   }
 }
