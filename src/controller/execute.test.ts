@@ -3,11 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Ip } from '../domain/address/ip.ts';
-import { createSimEc2 } from '../lab/ec2/sim-ec2.ts';
-import { createSmallAccount } from '../lab/ec2/testing.ts';
-import { calm } from '../lab/faults/fault-profile.ts';
-import { createKernel } from '../lab/kernel/kernel.ts';
+import { createEc2World, eniRequest } from '../lab/ec2/testing.ts';
 import type { Ec2Eni, Ec2Outcome } from '../ports/ec2.ts';
+import { value } from '../ports/ec2-world.contract.ts';
 import { createBudget } from './budget.ts';
 import { createEc2View, recordSighted } from './ec2-view.ts';
 import { BELIEF_MS } from './eni-belief.ts';
@@ -15,35 +13,12 @@ import { execute } from './execute.ts';
 import { createNodeMemory } from './node-memory.ts';
 
 test('[WD-3] what an unassign without an answer may have taken is not believed back by a describe from before it', async () => {
-  const kernel = createKernel({ seed: 1 });
-  const clock = kernel.clock('controller');
-  const sim = createSimEc2({ clock, random: kernel.random.fork('ec2'), profile: () => calm.ec2 });
-  const { subnetId, securityGroupId, instanceId } = createSmallAccount(sim);
-  const client = sim.client();
-  const resolved = async <T>(call: Promise<T>): Promise<T> => {
-    let answer: T | undefined;
-    void call.then((value) => (answer = value));
-    await kernel.run({
-      untilMs: kernel.now() + 10_000,
-      drain: () => new Promise((done) => setImmediate(done)),
-    });
-    assert.ok(answer !== undefined, 'the call has ended');
-    return answer;
-  };
-  const created = await resolved(
-    client.createNetworkInterface({
-      clientToken: 'token',
-      subnetId,
-      securityGroupIds: [securityGroupId],
-      secondaryAddressCount: 3,
-      prefixCount: 0,
-      ipv6PrefixCount: 0,
-      description: 'pods',
-      tags: {},
-    }),
+  const world = createEc2World();
+  const client = world.ec2;
+  const clock = world.kernel.clock('controller');
+  const before = value(
+    await world.run(() => client.createNetworkInterface(eniRequest(world, { secondaryAddressCount: 3 }))),
   );
-  assert.ok(created.kind === 'ok');
-  const before: Ec2Eni = created.value;
   const [gone, ...staying] = before.addresses;
   assert.ok(gone !== undefined);
   const view = createEc2View(clock.now());
@@ -55,7 +30,7 @@ test('[WD-3] what an unassign without an answer may have taken is not believed b
     assert.equal((await client.unassignPrivateIpAddresses(request)).kind, 'ok');
     return { kind: 'unknown', cause: 'the connection was reset' };
   };
-  const executed = await resolved(
+  const executed = await world.run(() =>
     execute(
       {
         ec2: { ...client, unassignPrivateIpAddresses: unanswered },
@@ -70,7 +45,7 @@ test('[WD-3] what an unassign without an answer may have taken is not believed b
         addresses: [gone],
         because: 'the agent has let go of it',
       },
-      { instanceId, name: 'n1', memory: createNodeMemory(), priority: 'Release' },
+      { instanceId: world.instanceId, name: 'n1', memory: createNodeMemory(), priority: 'Release' },
     ),
   );
   assert.equal(executed.kind, 'unknown');

@@ -84,14 +84,16 @@ export const create = async (
   change: Partial<CreateEniRequest> = {},
 ): Promise<Ec2Eni> => value(await world.ec2.createNetworkInterface(creation(world, change)));
 
-export const read = async (world: Ec2ContractWorld, eniId: EniId): Promise<Ec2Eni | undefined> =>
+type WithEc2 = Pick<Ec2ContractWorld, 'ec2'>;
+
+export const read = async (world: WithEc2, eniId: EniId): Promise<Ec2Eni | undefined> =>
   value(await world.ec2.describeNetworkInterfaces({ eniIds: [eniId] }))[0];
 
-export const freeCount = async (world: Ec2ContractWorld, subnetId: SubnetId): Promise<number | undefined> =>
+export const freeCount = async (world: WithEc2, subnetId: SubnetId): Promise<number | undefined> =>
   value(await world.ec2.describeSubnets([subnetId]))[0]?.freeAddressCount;
 
 export const attach = (
-  world: Ec2ContractWorld,
+  world: Pick<Ec2ContractWorld, 'ec2' | 'instanceId'>,
   eniId: EniId,
   deviceIndex: number,
 ): Promise<Ec2Outcome<AttachmentId>> =>
@@ -110,7 +112,5 @@ export async function createAttached(world: Ec2ContractWorld, deviceIndex: numbe
   assert.ok(eni);
   return eni;
 }
-
-/** Registers the suite. `createWorld` makes a fresh account for each test. */
 
 export type Ec2Rule = (title: string, body: (world: Ec2ContractWorld) => Promise<void>) => void;

@@ -9,7 +9,7 @@ import type { AttachmentId, InstanceId, VpcId } from '../../src/domain/ids.ts';
 import { createAccountReader } from '../../src/adapters/aws/account/create-account-reader.ts';
 import { createAwsEc2 } from '../../src/adapters/aws/create-aws-ec2.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import { must } from '../../src/lab/ec2/testing.ts';
+import { eniRequest, must } from '../../src/lab/ec2/testing.ts';
 import { ec2Contract } from '../../src/ports/ec2.contract.ts';
 import type { CreateEniRequest, Ec2Outcome } from '../../src/ports/ec2.ts';
 import { adapterFor, createWireWorld, REGION, type WireOptions, type WireWorld } from './aws-support.ts';
@@ -21,16 +21,14 @@ const inWorld = async (options: WireOptions, work: (world: WireWorld) => Promise
   await world.run(() => work(world));
 };
 
-const request = (world: WireWorld, clientToken: string): CreateEniRequest => ({
-  clientToken,
-  subnetId: world.subnetId,
-  securityGroupIds: [world.securityGroupId],
-  secondaryAddressCount: 1,
-  prefixCount: 0,
-  ipv6PrefixCount: 0,
-  description: 'one & <two>',
-  tags: { 'eniwhere.io/eni-config': '', note: '"ü" & \'<x>\'' },
-});
+const request = (world: WireWorld, clientToken: string): CreateEniRequest =>
+  eniRequest(world, {
+    clientToken,
+    securityGroupIds: [world.securityGroupId],
+    secondaryAddressCount: 1,
+    description: 'one & <two>',
+    tags: { 'eniwhere.io/eni-config': '', note: '"ü" & \'<x>\'' },
+  });
 
 const failure = (outcome: Ec2Outcome<unknown>): string =>
   outcome.kind === 'failed' ? `${outcome.failure.kind} ${outcome.failure.code}` : outcome.kind;

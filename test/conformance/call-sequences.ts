@@ -1,8 +1,20 @@
 // Sequences of calls that every EC2 is asked for, and what each step is told to have answered.
 
 import { familyOf } from '../../src/domain/address/ip.ts';
-import type { AttachmentId, EniId, InstanceId, SecurityGroupId, SubnetId } from '../../src/domain/ids.ts';
+import type { AttachmentId, EniId, SecurityGroupId } from '../../src/domain/ids.ts';
+import { eniRequest } from '../../src/lab/ec2/testing.ts';
 import type { CreateEniRequest, Ec2Eni, Ec2Outcome } from '../../src/ports/ec2.ts';
+import {
+  attach,
+  freeCount,
+  NO_ATTACHMENT,
+  NO_ENI,
+  NO_GROUP,
+  NO_INSTANCE,
+  NO_SUBNET,
+  read,
+  value,
+} from '../../src/ports/ec2-world.contract.ts';
 import type { Account } from './moto-account.ts';
 
 /** Step -> its answer, in words that hold no ids. */
@@ -13,13 +25,8 @@ export interface Sequence {
   run(account: Account, answers: Answers): Promise<void>;
 }
 
-const NO_ENI = 'eni-0123456789abcdef0' as EniId;
-const NO_SUBNET = 'subnet-0123456789abcdef0' as SubnetId;
-const NO_GROUP = 'sg-0123456789abcdef0' as SecurityGroupId;
 /** Another one than is read later: there are EC2s that make it up when it is asked for. */
 const NO_GROUP_TO_USE = 'sg-0fedcba9876543210' as SecurityGroupId;
-const NO_INSTANCE = 'i-0123456789abcdef0' as InstanceId;
-const NO_ATTACHMENT = 'eni-attach-0123456789abcdef0' as AttachmentId;
 
 const SETTLE_POLLS_MAX = 50;
 
@@ -29,40 +36,22 @@ function told<T>(outcome: Ec2Outcome<T>, show: (value: T) => unknown = () => 'ok
   return outcome.kind === 'failed' ? `${outcome.failure.kind} ${outcome.failure.code}` : 'unknown';
 }
 
-function value<T>(outcome: Ec2Outcome<T>): T {
-  if (outcome.kind !== 'ok') throw new Error(`set-up failed: ${JSON.stringify(outcome)}`);
-  return outcome.value;
-}
-
 let tokenCount = 0;
 
 function creation(account: Account, change: Partial<CreateEniRequest> = {}): CreateEniRequest {
   tokenCount += 1;
-  return {
+  return eniRequest(account, {
     clientToken: `sequence-${tokenCount}`,
-    subnetId: account.subnetId,
     securityGroupIds: [account.securityGroupId],
     secondaryAddressCount: 2,
-    prefixCount: 0,
-    ipv6PrefixCount: 0,
     description: 'conformance & <more>',
     tags: { purpose: 'conformance' },
     ...change,
-  };
+  });
 }
 
 const create = async (account: Account, change: Partial<CreateEniRequest> = {}): Promise<Ec2Eni> =>
   value(await account.ec2.createNetworkInterface(creation(account, change)));
-
-const read = async ({ ec2 }: Account, eniId: EniId): Promise<Ec2Eni | undefined> =>
-  value(await ec2.describeNetworkInterfaces({ eniIds: [eniId] }))[0];
-
-const attach = (
-  { ec2, instanceId }: Account,
-  eniId: EniId,
-  deviceIndex: number,
-): Promise<Ec2Outcome<AttachmentId>> =>
-  ec2.attachNetworkInterface({ eniId, instanceId, deviceIndex, networkCardIndex: 0 });
 
 /** The ENI once nothing is on its way on or off. */
 async function settled(account: Account, eniId: EniId): Promise<Ec2Eni | undefined> {
@@ -93,9 +82,6 @@ const shape = (account: Account, eni: Ec2Eni | undefined): unknown =>
     tags: eni.tags,
     hasMac: /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(eni.mac),
   };
-
-const freeCount = async ({ ec2 }: Account, subnetId: SubnetId): Promise<number | undefined> =>
-  value(await ec2.describeSubnets([subnetId]))[0]?.freeAddressCount;
 
 const creating: Sequence = {
   title: 'creating',

@@ -2,64 +2,22 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate as macrotask } from 'node:timers/promises';
 import { cidrContains, cidrContainsCidr, nthAddress } from '../../domain/address/cidr.ts';
 import { freeBlockCount } from '../../domain/address/free-blocks.ts';
 import type { Cidr } from '../../domain/address/ip.ts';
 import { reservedAddresses } from '../../domain/address/subnet.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
-import type { CreateEniRequest, Ec2, Ec2Eni, Ec2Outcome } from '../../ports/ec2.ts';
-import { createKernel } from '../kernel/kernel.ts';
-import { settle } from '../kernel/settle.ts';
+import type { CreateEniRequest, Ec2Eni, Ec2Outcome } from '../../ports/ec2.ts';
+import { value } from '../../ports/ec2-world.contract.ts';
 import type { Ec2Fault } from './ec2-fault.ts';
-import { calmEc2, type Ec2Profile } from './ec2-profile.ts';
-import { createSimEc2, type SimEc2 } from './sim-ec2.ts';
-import { createSmallAccount, M5_LARGE, must, type SmallAccount } from './testing.ts';
-
-interface World extends SmallAccount {
-  readonly sim: SimEc2;
-  readonly ec2: Ec2;
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
-
-function createWorld(profile: Partial<Ec2Profile> = {}): World {
-  const kernel = createKernel({ seed: 3 });
-  const sim = createSimEc2({
-    clock: kernel.clock('ec2'),
-    random: kernel.random.fork('ec2'),
-    profile: () => ({ ...calmEc2, ...profile }),
-  });
-  return {
-    ...createSmallAccount(sim),
-    sim,
-    ec2: sim.client({ name: 'controller' }),
-    run: (work) => settle(kernel, work(), { drain: () => macrotask() }),
-  };
-}
-
-function value<T>(outcome: Ec2Outcome<T>): T {
-  if (outcome.kind !== 'ok') assert.fail(JSON.stringify(outcome));
-  return outcome.value;
-}
+import { createEc2World, type Ec2World, eniRequest, M5_LARGE, must } from './testing.ts';
 
 const codeOf = (outcome: Ec2Outcome<unknown>): string =>
   outcome.kind === 'failed' ? `${outcome.failure.kind} ${outcome.failure.code}` : outcome.kind;
 
-const request = (world: World, change: Partial<CreateEniRequest>): CreateEniRequest => ({
-  clientToken: '',
-  subnetId: world.subnetId,
-  securityGroupIds: [],
-  secondaryAddressCount: 0,
-  prefixCount: 0,
-  ipv6PrefixCount: 0,
-  description: '',
-  tags: {},
-  ...change,
-});
-
 describe('a fragmented subnet', () => {
   test('has thousands of free addresses and no prefix, until one block is whole again', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const { admin, truth } = world.sim;
     const { subnetId } = must(
       admin.createSubnet({ vpcId: world.vpcId, zone: 'a', cidr: '10.0.16.0/20' as Cidr }),
@@ -73,9 +31,9 @@ describe('a fragmented subnet', () => {
     const reserved = reservedAddresses('10.0.16.0/20' as Cidr);
     assert.equal(freeBlockCount({ subnet: '10.0.16.0/20' as Cidr, used, reserved, blockLength: 28 }), 0);
     const create = (): Promise<Ec2Outcome<unknown>> =>
-      world.run(() => world.ec2.createNetworkInterface(request(world, { subnetId, prefixCount: 1 })));
+      world.run(() => world.ec2.createNetworkInterface(eniRequest(world, { subnetId, prefixCount: 1 })));
     assert.equal(codeOf(await create()), 'no-free-block InsufficientCidrBlocks');
-    const singles = request(world, { subnetId, secondaryAddressCount: 9 });
+    const singles = eniRequest(world, { subnetId, secondaryAddressCount: 9 });
     value(await world.run(() => world.ec2.createNetworkInterface(singles)));
     assert.equal(must(admin.defragmentSubnet(subnetId)), 254);
     assert.equal(codeOf(await create()), 'ok');
@@ -83,10 +41,10 @@ describe('a fragmented subnet', () => {
   });
 
   test('comes about by itself where single addresses are drawn from all over', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const { subnetId } = world;
     for (let n = 0; n < 4; n++) {
-      const singles = request(world, { subnetId, secondaryAddressCount: 9 });
+      const singles = eniRequest(world, { subnetId, secondaryAddressCount: 9 });
       value(await world.run(() => world.ec2.createNetworkInterface(singles)));
     }
     const subnet = world.sim.truth.subnet(subnetId);
@@ -96,13 +54,13 @@ describe('a fragmented subnet', () => {
 });
 
 describe('a subnet CIDR reservation of type prefix', () => {
-  const reserved = (block: string): World => {
-    const world = createWorld({ randomAddresses: false });
+  const reserved = (block: string): Ec2World => {
+    const world = createEc2World({ randomAddresses: false });
     must(world.sim.admin.reserveForPrefixes(world.subnetId, block as Cidr));
     return world;
   };
-  const create = (world: World, change: Partial<CreateEniRequest>): Promise<Ec2Outcome<Ec2Eni>> =>
-    world.run(() => world.ec2.createNetworkInterface(request(world, change)));
+  const create = (world: Ec2World, change: Partial<CreateEniRequest>): Promise<Ec2Outcome<Ec2Eni>> =>
+    world.run(() => world.ec2.createNetworkInterface(eniRequest(world, change)));
 
   test('its addresses are not counted as free, and no single address is taken of them', async () => {
     const world = reserved('10.0.1.128/25');
@@ -131,7 +89,7 @@ describe('a subnet CIDR reservation of type prefix', () => {
   });
 
   test('an address in it that was in use before stays so, and joins it once it is given back', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const eni = value(await create(world, { secondaryAddressCount: 40 }));
     must(world.sim.admin.reserveForPrefixes(world.subnetId, '10.0.1.0/24' as Cidr));
     assert.equal(world.sim.truth.subnet(world.subnetId)?.freeAddressCount, 0);
@@ -144,7 +102,7 @@ describe('a subnet CIDR reservation of type prefix', () => {
   });
 
   test('is a block of /28 or larger within the subnet', () => {
-    const { sim, subnetId } = createWorld();
+    const { sim, subnetId } = createEc2World();
     for (const block of ['10.0.1.0/29', '10.0.2.0/24', '10.0.0.0/16'])
       assert.ok(!sim.admin.reserveForPrefixes(subnetId, block as Cidr).ok, block);
   });
@@ -158,7 +116,7 @@ describe('instance types and prefixes', () => {
   ];
   for (const [family, change] of cases) {
     test(`an instance that is not built on Nitro has no ${family} prefixes`, async () => {
-      const world = createWorld();
+      const world = createEc2World();
       world.sim.admin.setInstanceLimits([XEN]);
       const { instanceId } = must(
         world.sim.admin.launchInstance({
@@ -168,7 +126,7 @@ describe('instance types and prefixes', () => {
         }),
       );
       const attach = async (making: Partial<CreateEniRequest>, deviceIndex: number): Promise<string> => {
-        const made = await world.run(() => world.ec2.createNetworkInterface(request(world, making)));
+        const made = await world.run(() => world.ec2.createNetworkInterface(eniRequest(world, making)));
         const { eniId } = value(made);
         const place = { eniId, instanceId, deviceIndex, networkCardIndex: 0 };
         const code = codeOf(await world.run(() => world.ec2.attachNetworkInterface(place)));
@@ -185,9 +143,9 @@ describe('instance types and prefixes', () => {
   }
 
   test('an ENI with more prefixes than the type allows is not attached', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const made = await world.run(() =>
-      world.ec2.createNetworkInterface(request(world, { ipv6PrefixCount: 11 })),
+      world.ec2.createNetworkInterface(eniRequest(world, { ipv6PrefixCount: 11 })),
     );
     const place = {
       eniId: value(made).eniId,
@@ -202,7 +160,7 @@ describe('instance types and prefixes', () => {
 
 describe('what is told of prefixes', () => {
   test('their addresses have the ENI as holder, and changes list those of IPv4 one by one', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const { truth } = world.sim;
     const told: string[] = [];
     world.sim.onChange((change) => {
@@ -211,7 +169,7 @@ describe('what is told of prefixes', () => {
       }
     });
     const created = await world.run(() =>
-      world.ec2.createNetworkInterface(request(world, { ipv6PrefixCount: 1 })),
+      world.ec2.createNetworkInterface(eniRequest(world, { ipv6PrefixCount: 1 })),
     );
     const { eniId, ipv6Prefixes } = value(created);
     const prefixes = value(await world.run(() => world.ec2.assignPrefixes({ eniId, family: 4, count: 1 })));
@@ -227,9 +185,9 @@ describe('what is told of prefixes', () => {
 });
 
 describe('troubles reach calls about prefixes as they do others', () => {
-  const assign = (world: World, family: 4 | 6): Promise<Ec2Outcome<unknown>> =>
+  const assign = (world: Ec2World, family: 4 | 6): Promise<Ec2Outcome<unknown>> =>
     world.run(async () => {
-      const made = value(await world.ec2.createNetworkInterface(request(world, {})));
+      const made = value(await world.ec2.createNetworkInterface(eniRequest(world, {})));
       return world.ec2.assignPrefixes({ eniId: made.eniId, family, count: 1 });
     });
   const met: readonly { readonly family: 4 | 6; readonly fault: Ec2Fault; readonly want: string }[] = [
@@ -260,14 +218,14 @@ describe('troubles reach calls about prefixes as they do others', () => {
   ];
   for (const { family, fault, want } of met) {
     test(`${fault.action} with ${fault.effect.kind}, and IPv${family}: ${want}`, async () => {
-      const world = createWorld();
+      const world = createEc2World();
       world.sim.admin.setFaults([fault]);
       assert.equal(codeOf(await assign(world, family)), want);
     });
   }
 
   test('a lost answer is a prefix assigned all the same', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     world.sim.admin.setFaults([
       { action: 'AssignIpv6Addresses', effect: { kind: 'DropAnswer' }, odds: 1, times: 1 },
     ]);
@@ -276,12 +234,12 @@ describe('troubles reach calls about prefixes as they do others', () => {
   });
 
   test('an ENI that was just made may not be known yet', async () => {
-    const world = createWorld({ notFoundOdds: 1 });
+    const world = createEc2World({ notFoundOdds: 1 });
     assert.equal(codeOf(await assign(world, 4)), 'not-found InvalidNetworkInterfaceID.NotFound');
   });
 
   test('each action has a bucket of its own', async () => {
-    const world = createWorld({ otherSpendersPerSecond: 5 });
+    const world = createEc2World({ otherSpendersPerSecond: 5 });
     world.sim.admin.spendTokens('AssignIpv6Addresses', 100);
     assert.equal(codeOf(await assign(world, 6)), 'throttled RequestLimitExceeded');
     assert.equal(codeOf(await assign(world, 4)), 'ok');
@@ -297,7 +255,7 @@ describe("a subnet's IPv6 block", () => {
   ];
   for (const [rule, ipv6Cidr] of cases) {
     test(rule, () => {
-      const { sim, vpcId } = createWorld();
+      const { sim, vpcId } = createEc2World();
       const made = sim.admin.createSubnet({
         vpcId,
         zone: 'a',

@@ -2,65 +2,27 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate as macrotask } from 'node:timers/promises';
 import type { EniId, SecurityGroupId } from '../../domain/ids.ts';
-import type { CreateEniRequest, Ec2, Ec2Eni, Ec2Outcome } from '../../ports/ec2.ts';
+import type { CreateEniRequest, Ec2Eni, Ec2Outcome } from '../../ports/ec2.ts';
 import { ec2Contract } from '../../ports/ec2.contract.ts';
-import { createKernel, type Kernel } from '../kernel/kernel.ts';
-import { settle } from '../kernel/settle.ts';
-import { calmEc2, type Ec2Profile, STALENESS_MAX_MS } from './ec2-profile.ts';
-import { createSimEc2, type SimEc2 } from './sim-ec2.ts';
-import { createSmallAccount, must, type SmallAccount } from './testing.ts';
-
-const drain = (): Promise<void> => macrotask();
-
-interface World extends SmallAccount {
-  readonly kernel: Kernel;
-  readonly sim: SimEc2;
-  readonly ec2: Ec2;
-  run<T>(work: () => Promise<T>): Promise<T>;
-}
-
-/** `profile` is read at every call, so a test may change it. */
-function createWorld(profile: Partial<Ec2Profile> = {}, seed = 1): World {
-  const kernel = createKernel({ seed });
-  const sim = createSimEc2({
-    clock: kernel.clock('ec2'),
-    random: kernel.random.fork('ec2'),
-    profile: () => ({ ...calmEc2, ...profile }),
-  });
-  return {
-    ...createSmallAccount(sim),
-    kernel,
-    sim,
-    ec2: sim.client({ name: 'controller' }),
-    run: (work) => settle(kernel, work(), { drain }),
-  };
-}
+import { value } from '../../ports/ec2-world.contract.ts';
+import { calmEc2, STALENESS_MAX_MS } from './ec2-profile.ts';
+import { createEc2World, type Ec2World, eniRequest, must } from './testing.ts';
 
 ec2Contract('simulated EC2', async () => {
-  const world = createWorld();
+  const world = createEc2World();
   return { ...world, clock: world.kernel.clock('test') };
 });
 
-const request = (world: World, change: Partial<CreateEniRequest> = {}): CreateEniRequest => ({
-  clientToken: 'token',
-  subnetId: world.subnetId,
-  securityGroupIds: [world.securityGroupId],
-  secondaryAddressCount: 1,
-  prefixCount: 0,
-  ipv6PrefixCount: 0,
-  description: '',
-  tags: {},
-  ...change,
-});
+const request = (world: Ec2World, change: Partial<CreateEniRequest> = {}): CreateEniRequest =>
+  eniRequest(world, {
+    clientToken: 'token',
+    securityGroupIds: [world.securityGroupId],
+    secondaryAddressCount: 1,
+    ...change,
+  });
 
-function value<T>(outcome: Ec2Outcome<T>): T {
-  if (outcome.kind !== 'ok') assert.fail(JSON.stringify(outcome));
-  return outcome.value;
-}
-
-const createAttached = async (world: World, clientToken: string, deviceIndex = 1): Promise<Ec2Eni> => {
+const createAttached = async (world: Ec2World, clientToken: string, deviceIndex = 1): Promise<Ec2Eni> => {
   const eni = value(await world.ec2.createNetworkInterface(request(world, { clientToken })));
   value(
     await world.ec2.attachNetworkInterface({
@@ -74,19 +36,19 @@ const createAttached = async (world: World, clientToken: string, deviceIndex = 1
   return eni;
 };
 
-const sleep = (world: World, ms: number): Promise<void> =>
+const sleep = (world: Ec2World, ms: number): Promise<void> =>
   world.run(() => world.kernel.clock('test').sleep(ms, 'wait'));
 
 describe('troubles of the simulated EC2', () => {
   test('a lost answer is unknown, and the effect is there', async () => {
-    const world = createWorld({ lostAnswerOdds: 1 });
+    const world = createEc2World({ lostAnswerOdds: 1 });
     const outcome = await world.run(() => world.ec2.createNetworkInterface(request(world)));
     assert.equal(outcome.kind, 'unknown');
     assert.equal(world.sim.truth.enis().length, 2);
   });
 
   test('a lost request is unknown too, and nothing is there', async () => {
-    const world = createWorld({ lostRequestOdds: 1 });
+    const world = createEc2World({ lostRequestOdds: 1 });
     const before = world.kernel.now();
     const outcome = await world.run(() => world.ec2.createNetworkInterface(request(world)));
     assert.equal(outcome.kind, 'unknown');
@@ -96,7 +58,7 @@ describe('troubles of the simulated EC2', () => {
 
   test('a retry with the token of a lost answer finds the ENI of the first try', async () => {
     const profile = { lostAnswerOdds: 1 };
-    const world = createWorld(profile);
+    const world = createEc2World(profile);
     await world.run(async () => {
       assert.equal((await world.ec2.createNetworkInterface(request(world))).kind, 'unknown');
       profile.lostAnswerOdds = 0;
@@ -107,7 +69,7 @@ describe('troubles of the simulated EC2', () => {
   });
 
   test('a token replays its first answer even when the ENI is gone: a token must never serve a second wish', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     await world.run(async () => {
       const first = value(await world.ec2.createNetworkInterface(request(world)));
       value(await world.ec2.deleteNetworkInterface({ eniId: first.eniId }));
@@ -123,13 +85,13 @@ describe('troubles of the simulated EC2', () => {
       { profile: { serverErrorOdds: 1 }, kind: 'server-error', code: 'InternalError' },
     ] as const;
     for (const { profile, kind, code } of cases) {
-      const world = createWorld(profile);
+      const world = createEc2World(profile);
       const outcome = await world.run(() => world.ec2.createNetworkInterface(request(world)));
       assert.ok(outcome.kind === 'failed');
       assert.deepEqual([outcome.failure.kind, outcome.failure.code], [kind, code]);
       assert.equal(world.sim.truth.enis().length, 1);
     }
-    const world = createWorld();
+    const world = createEc2World();
     world.sim.admin.denyAction('CreateNetworkInterface');
     const denied = await world.run(() => world.ec2.createNetworkInterface(request(world)));
     assert.ok(denied.kind === 'failed');
@@ -140,7 +102,7 @@ describe('troubles of the simulated EC2', () => {
   });
 
   test('a burst beyond the bucket is throttled, action by action', async () => {
-    const world = createWorld({ latencyMinMs: 20, latencyMaxMs: 20 });
+    const world = createEc2World({ latencyMinMs: 20, latencyMaxMs: 20 });
     await world.run(async () => {
       const burst = await Promise.all(
         Array.from({ length: 51 }, () =>
@@ -155,7 +117,7 @@ describe('troubles of the simulated EC2', () => {
   });
 
   test('NotFound right after a create is not the truth, and ends', async () => {
-    const world = createWorld({ notFoundOdds: 1, notFoundMs: 5000 });
+    const world = createEc2World({ notFoundOdds: 1, notFoundMs: 5000 });
     await world.run(async () => {
       const { eniId } = value(await world.ec2.createNetworkInterface(request(world)));
       const early = await world.ec2.assignPrivateIpAddresses({ eniId, count: 1 });
@@ -166,7 +128,7 @@ describe('troubles of the simulated EC2', () => {
   });
 
   test('the answer to a caller that has died reaches nobody, and its request takes effect all the same', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     let isAnswered = false;
     const caller = world.sim.client({ clock: world.kernel.clock('controller') });
     void caller.createNetworkInterface(request(world)).then(() => {
@@ -182,7 +144,7 @@ describe('troubles of the simulated EC2', () => {
 describe('stale describes', () => {
   test('go back in time, and never further than the bound', async () => {
     const staleMs = 8000;
-    const world = createWorld({ staleOdds: 1, staleMs, latencyMinMs: 20, latencyMaxMs: 20 });
+    const world = createEc2World({ staleOdds: 1, staleMs, latencyMinMs: 20, latencyMaxMs: 20 });
     await world.run(async () => {
       const { eniId } = value(await world.ec2.createNetworkInterface(request(world)));
       const seen: boolean[] = [];
@@ -199,7 +161,7 @@ describe('stale describes', () => {
   });
 
   test('no profile makes them older than the bound that overlays rely on', async () => {
-    const world = createWorld({ staleOdds: 1, staleMs: STALENESS_MAX_MS * 100 });
+    const world = createEc2World({ staleOdds: 1, staleMs: STALENESS_MAX_MS * 100 });
     const { eniId } = await world.run(async () =>
       value(await world.ec2.createNetworkInterface(request(world))),
     );
@@ -211,7 +173,7 @@ describe('stale describes', () => {
   });
 
   test('show each object at its own age where the profile says so', async () => {
-    const world = createWorld({ staleOdds: 1, staleMs: 15_000, stalePerObject: true });
+    const world = createEc2World({ staleOdds: 1, staleMs: 15_000, stalePerObject: true });
     await world.run(async () => {
       const made = await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
@@ -227,7 +189,7 @@ describe('stale describes', () => {
 
   test('lists come in no order that anybody may rely on, the same way for the same seed', async () => {
     const order = async (seed: number): Promise<string> => {
-      const world = createWorld({}, seed);
+      const world = createEc2World({}, seed);
       for (let n = 0; n < 8; n++) {
         must(
           world.sim.admin.createForeignEni({ subnetId: world.subnetId, tags: { n: String(n), all: 'yes' } }),
@@ -248,7 +210,7 @@ describe('stale describes', () => {
 
 describe('what EC2 does by itself, and people to it', () => {
   test('a terminated instance takes with it the ENIs that are marked so, and leaves the others', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const [marked, left] = await world.run(async () => [
       await createAttached(world, 'marked', 1),
       await createAttached(world, 'left', 2),
@@ -269,7 +231,7 @@ describe('what EC2 does by itself, and people to it', () => {
   });
 
   test('nothing attaches to an instance that is on its way out, and an attach under way ends with it', async () => {
-    const world = createWorld({ attachMinMs: 30_000, attachMaxMs: 30_000, terminateMs: 5000 });
+    const world = createEc2World({ attachMinMs: 30_000, attachMaxMs: 30_000, terminateMs: 5000 });
     await world.run(async () => {
       const attaching = value(await world.ec2.createNetworkInterface(request(world, { clientToken: 'a' })));
       const other = value(await world.ec2.createNetworkInterface(request(world, { clientToken: 'b' })));
@@ -290,7 +252,7 @@ describe('what EC2 does by itself, and people to it', () => {
   });
 
   test('a detach may hang for minutes, and ends', async () => {
-    const world = createWorld({ detachStuckOdds: 1, detachStuckMs: 120_000 });
+    const world = createEc2World({ detachStuckOdds: 1, detachStuckMs: 120_000 });
     const { eniId } = await world.run(() => createAttached(world, 'a'));
     const attachmentId = world.sim.truth.eni(eniId)?.attachment?.attachmentId;
     assert.ok(attachmentId);
@@ -304,7 +266,7 @@ describe('what EC2 does by itself, and people to it', () => {
   });
 
   test('occupied addresses are nobody’s to assign, until they are given back', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const { admin, truth } = world.sim;
     assert.equal(must(admin.occupyAddresses(world.smallSubnetId, 1000)), 11);
     const full = await world.run(() =>
@@ -322,7 +284,7 @@ describe('what EC2 does by itself, and people to it', () => {
   });
 
   test('an ENI takes at most five groups', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const groups = Array.from(
       { length: 6 },
       (_, n): SecurityGroupId =>
@@ -336,7 +298,7 @@ describe('what EC2 does by itself, and people to it', () => {
   });
 
   test('groups and subnets in use are not deleted', () => {
-    const world = createWorld();
+    const world = createEc2World();
     const { admin } = world.sim;
     const group = admin.deleteSecurityGroup(world.securityGroupId);
     const subnet = admin.deleteSubnet(world.subnetId);
@@ -347,7 +309,7 @@ describe('what EC2 does by itself, and people to it', () => {
   });
 
   test('changes are told in the same turn, with who made them', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     const told: string[] = [];
     const subscription = world.sim.onChange((change) => {
       if (change.kind === 'EniCreated')
@@ -373,7 +335,7 @@ describe('what EC2 does by itself, and people to it', () => {
   });
 
   test('calls are counted by action and result', async () => {
-    const world = createWorld();
+    const world = createEc2World();
     await world.run(async () => {
       const { eniId } = value(await world.ec2.createNetworkInterface(request(world)));
       await world.ec2.deleteNetworkInterface({ eniId });

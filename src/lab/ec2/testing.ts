@@ -1,11 +1,15 @@
-// A small account for tests: one VPC, two zones, one m5.large.
+// A small account for tests: one VPC, two zones, one m5.large; and a simulated EC2 with it on a clock of its own.
 
+import { setImmediate as macrotask } from 'node:timers/promises';
 import type { Cidr } from '../../domain/address/ip.ts';
 import type { InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../domain/ids.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
 import type { Result } from '../../domain/result.ts';
-import type { Ec2Failure } from '../../ports/ec2.ts';
-import type { SimEc2 } from './sim-ec2.ts';
+import type { CreateEniRequest, Ec2, Ec2Failure } from '../../ports/ec2.ts';
+import { createKernel, type Kernel } from '../kernel/kernel.ts';
+import { settle } from '../kernel/settle.ts';
+import { calmEc2, type Ec2Profile } from './ec2-profile.ts';
+import { createSimEc2, type SimEc2 } from './sim-ec2.ts';
 
 /** For set-up that is to succeed: what EC2 says otherwise ends the test. */
 export function must<T>(result: Result<T, Ec2Failure>): T {
@@ -71,3 +75,44 @@ export function createSmallAccount({ admin }: SimEc2): SmallAccount {
     limits: M5_LARGE,
   };
 }
+
+export interface Ec2World extends SmallAccount {
+  readonly kernel: Kernel;
+  readonly sim: SimEc2;
+  readonly ec2: Ec2;
+  /** Lets virtual time pass until the work is done. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** `profile` is read at every call, so a test may change it. */
+export function createEc2World(profile: Partial<Ec2Profile> = {}, seed = 1): Ec2World {
+  const kernel = createKernel({ seed });
+  const sim = createSimEc2({
+    clock: kernel.clock('ec2'),
+    random: kernel.random.fork('ec2'),
+    profile: () => ({ ...calmEc2, ...profile }),
+  });
+  return {
+    ...createSmallAccount(sim),
+    kernel,
+    sim,
+    ec2: sim.client({ name: 'controller' }),
+    run: (work) => settle(kernel, work(), { drain: () => macrotask() }),
+  };
+}
+
+/** An ENI in the subnet; its primary address is all that it has, and no token makes the request one with another. */
+export const eniRequest = (
+  { subnetId }: Pick<SmallAccount, 'subnetId'>,
+  change: Partial<CreateEniRequest> = {},
+): CreateEniRequest => ({
+  clientToken: '',
+  subnetId,
+  securityGroupIds: [],
+  secondaryAddressCount: 0,
+  prefixCount: 0,
+  ipv6PrefixCount: 0,
+  description: '',
+  tags: {},
+  ...change,
+});
