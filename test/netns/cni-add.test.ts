@@ -17,9 +17,8 @@ import {
 import { createNamespaceSockets } from '../../src/adapters/linux/namespace-sockets.ts';
 import type { Ip } from '../../src/domain/address/ip.ts';
 import { PODS_TABLE } from '../../src/domain/datapath/host-datapath.ts';
-import { makeNamespace, type TestNamespace, valueOf, whyNoKernel } from './linux-support.ts';
+import { makeNamespace, skip, type TestNamespace, valueOf } from './linux-support.ts';
 
-const skip = whyNoKernel() ?? false;
 const PORT = 8080;
 /** The status is written in batches; a change is in it well within this time. */
 const STATUS_WITHIN_MS = 5000;

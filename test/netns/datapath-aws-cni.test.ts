@@ -5,9 +5,8 @@ import { execFileSync } from 'node:child_process';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { createLinuxStacks, type LinuxStack } from '../../src/adapters/linux/linux-stacks.ts';
 import { whyNoIptables } from './datapath-support.ts';
-import { makeNamespace, type TestNamespace, valueOf, whyNoKernel } from './linux-support.ts';
+import { makeNamespace, skip, type TestNamespace, valueOf } from './linux-support.ts';
 
-const skip = whyNoKernel() ?? false;
 const PREFIX = 'eni';
 const LIVE_POD = '10.1.0.21';
 const GONE_POD = '10.1.0.22';

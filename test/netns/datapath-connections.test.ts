@@ -20,9 +20,8 @@ import {
   SECONDARY_ENI,
   VPC_HOST,
 } from './datapath-support.ts';
-import { valueOf, whyNoKernel } from './linux-support.ts';
+import { skip, valueOf } from './linux-support.ts';
 
-const skip = whyNoKernel() ?? false;
 const VPC_CIDRS = ['10.0.0.0/16', '100.64.0.0/16'].map(cidr);
 const ON_PREMISES_EXCLUDED: NodeOptions = {
   settings: { directCidrs: [...VPC_CIDRS, cidr('192.168.0.0/16')] },

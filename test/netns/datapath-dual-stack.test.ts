@@ -18,10 +18,9 @@ import {
   type PodPlace,
   VPC_HOST,
   VPC_HOST_IPV6,
+  vpcFirewall,
 } from './datapath-support.ts';
-import { valueOf, whyNoKernel } from './linux-support.ts';
-
-const skip = whyNoKernel() ?? false;
+import { skip, valueOf } from './linux-support.ts';
 
 const NODE_IPV6 = '2001:db8:0:f::10';
 const INTERNET_IPV6 = '2600::1';
@@ -38,40 +37,14 @@ const OPEN_PORT = POD_PORT;
 const CLOSED_PORT = 9001;
 const FIRST_VISIT_COUNT_MAX = 20;
 
-/** As VPC_FIREWALL of the usual world, for both families; between the groups of the two ENIs one port is open. */
-const FIREWALL = `table inet ec2 {
-  counter foreign_source { }
-  counter other_way { }
-  counter between_groups { }
-  chain source_check {
-    type filter hook prerouting priority raw;
-    iifname "r0" ip saddr != ${NODE} counter name foreign_source drop
-    iifname "r1" ip saddr != { 100.64.0.11, ${BLUE[0]}, ${BLUE_TWO[0]} } counter name foreign_source drop
-    iifname "r2" ip saddr != { 100.64.16.12, ${RED[0]} } counter name foreign_source drop
-    iifname "r0" ip6 saddr != { ${NODE_IPV6}, fe80::/10, :: } counter name foreign_source drop
-    iifname "r1" ip6 saddr != { 2001:db8:0:1:b::/80, fe80::/10, :: } counter name foreign_source drop
-    iifname "r2" ip6 saddr != { 2001:db8:0:2:d::/80, fe80::/10, :: } counter name foreign_source drop
-  }
-  chain way_back {
-    type filter hook prerouting priority mangle;
-    ct direction reply ct mark 1 iifname != "r0" counter name other_way drop
-    ct direction reply ct mark 2 iifname != "r1" counter name other_way drop
-    ct direction reply ct mark 3 iifname != "r2" counter name other_way drop
-  }
+/** Between the groups of the two ENIs one port is open. */
+const GROUPS = `  counter between_groups { }
   chain groups {
     type filter hook forward priority filter;
     tcp dport { ${OPEN_PORT}, ${FAR_PORT} } accept
     tcp sport { ${OPEN_PORT}, ${FAR_PORT} } accept
     iifname { "r1", "r2" } oifname { "r1", "r2" } meta l4proto tcp counter name between_groups drop
   }
-  chain way_out {
-    type filter hook postrouting priority mangle;
-    ct state new oifname vmap { "r0" : jump by_r0, "r1" : jump by_r1, "r2" : jump by_r2 }
-  }
-  chain by_r0 { ct mark set 1; }
-  chain by_r1 { ct mark set 2; }
-  chain by_r2 { ct mark set 3; }
-}
 `;
 
 const LAYOUT: NodeLayout = {
@@ -109,7 +82,17 @@ const LAYOUT: NodeLayout = {
     [2, '2001:db8:0:2:d::/80'],
   ],
   farEnds: [VPC_HOST, INTERNET, VPC_HOST_IPV6, INTERNET_IPV6, IMDS_IPV6],
-  firewall: FIREWALL,
+  firewall: vpcFirewall(
+    [
+      `iifname "r0" ip saddr != ${NODE}`,
+      `iifname "r1" ip saddr != { 100.64.0.11, ${BLUE[0]}, ${BLUE_TWO[0]} }`,
+      `iifname "r2" ip saddr != { 100.64.16.12, ${RED[0]} }`,
+      `iifname "r0" ip6 saddr != { ${NODE_IPV6}, fe80::/10, :: }`,
+      'iifname "r1" ip6 saddr != { 2001:db8:0:1:b::/80, fe80::/10, :: }',
+      'iifname "r2" ip6 saddr != { 2001:db8:0:2:d::/80, fe80::/10, :: }',
+    ],
+    GROUPS,
+  ),
   nodeAddresses: [`${NODE}/24`, `${NODE_IPV6}/128`],
 };
 

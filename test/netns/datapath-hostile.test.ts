@@ -17,9 +17,7 @@ import {
   VPC_HOST,
   VPC_HOST_IPV6,
 } from './datapath-support.ts';
-import { type TestNamespace, whyNoKernel } from './linux-support.ts';
-
-const skip = whyNoKernel() ?? false;
+import { skip, type TestNamespace } from './linux-support.ts';
 
 /** How soon what is ours is repaired, at most. */
 const REPAIR_MS_MAX = 1000;

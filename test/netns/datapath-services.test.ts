@@ -21,9 +21,7 @@ import {
   VPC_HOST,
   whyNoIptables,
 } from './datapath-support.ts';
-import { type TestNamespace, whyNoKernel } from './linux-support.ts';
-
-const skip = whyNoKernel() ?? false;
+import { skip, type TestNamespace } from './linux-support.ts';
 
 /** A service whose endpoint is `address`; its ClusterIP and its node port follow from the number. */
 const service = (

@@ -26,9 +26,8 @@ import {
   VPC_HOST,
   VPC_HOST_IPV6,
 } from './datapath-support.ts';
-import { valueOf, whyNoKernel } from './linux-support.ts';
+import { skip, valueOf } from './linux-support.ts';
 
-const skip = whyNoKernel() ?? false;
 const DATAGRAM_PORT = 7777;
 /** Long beside what a datagram takes. */
 const SILENCE_MS = 200;

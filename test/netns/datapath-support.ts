@@ -60,14 +60,13 @@ const ENIS: readonly EniSketch[] = [
 /** A round trip takes well under a millisecond here; what does not come within this does not come. */
 const VISIT_TIMEOUT_MS = 400;
 
-const VPC_FIREWALL = `table inet ec2 {
+/** Packets from foreign sources, and replies by another link than their request's, are counted and dropped. */
+export const vpcFirewall = (sourceChecks: readonly string[], more = ''): string => `table inet ec2 {
   counter foreign_source { }
   counter other_way { }
   chain source_check {
     type filter hook prerouting priority raw;
-    iifname "r0" ip saddr != { ${NODE}, ${POD_ON_PRIMARY} } counter name foreign_source drop
-    iifname "r1" ip saddr != { ${SECONDARY_ENI}, ${POD}, ${OTHER_POD}, 100.64.2.0/28 } counter name foreign_source drop
-    iifname "r2" ip6 saddr != { 2001:db8:0:1::/64, fe80::/10, :: } counter name foreign_source drop
+    ${sourceChecks.map((own) => `${own} counter name foreign_source drop`).join('\n    ')}
   }
   chain way_back {
     type filter hook prerouting priority mangle;
@@ -82,7 +81,7 @@ const VPC_FIREWALL = `table inet ec2 {
   chain by_r0 { ct mark set 1; }
   chain by_r1 { ct mark set 2; }
   chain by_r2 { ct mark set 3; }
-}
+${more}}
 `;
 
 export interface Place {
@@ -132,7 +131,11 @@ const USUAL_LAYOUT: NodeLayout = {
   ],
   deliveredBlocks: [],
   farEnds: [VPC_HOST, ON_PREMISES, INTERNET, IMDS, VPC_HOST_IPV6, IMDS_IPV6],
-  firewall: VPC_FIREWALL,
+  firewall: vpcFirewall([
+    `iifname "r0" ip saddr != { ${NODE}, ${POD_ON_PRIMARY} }`,
+    `iifname "r1" ip saddr != { ${SECONDARY_ENI}, ${POD}, ${OTHER_POD}, 100.64.2.0/28 }`,
+    'iifname "r2" ip6 saddr != { 2001:db8:0:1::/64, fe80::/10, :: }',
+  ]),
   nodeAddresses: [`${NODE}/24`],
 };
 

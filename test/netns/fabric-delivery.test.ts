@@ -6,21 +6,20 @@ import type { Fabric } from '../../src/lab/fabric/fabric.ts';
 import { netnsPath } from '../../src/lab/fabric/namespace-names.ts';
 import {
   cidr,
-  collectingLog,
   configure,
-  createProbe,
-  eventually,
+  type FabricWorld,
   fromCidr,
   groupId,
   handMadeVpc,
+  hasLink,
   inside,
   instanceId,
   ip,
-  newPrefix,
+  linkAppears,
   okOf,
   type Probe,
-  promptFabric,
   skip,
+  startFabric,
   subnetId,
 } from './fabric-support.ts';
 
@@ -28,41 +27,28 @@ const PORT = 8080;
 
 describe('the fabric', { skip }, () => {
   const vpc = handMadeVpc();
-  const log = collectingLog();
-  const prefix = newPrefix();
+  let world: FabricWorld;
   let fabric: Fabric;
   let probe: Probe;
   let a = '';
   let b = '';
   const visit = (from: string, address: string, source?: string): Promise<string> =>
     probe.visit({ netnsPath: from, ...(source === undefined ? {} : { source }) }, { address, port: PORT });
-  const hasLink = (netnsPath: string, name: string): boolean =>
-    inside(netnsPath, 'ip', '-br', 'link').includes(`${name}@`);
 
   before(async () => {
     vpc.putGroup('open', { ingress: [fromCidr('0.0.0.0/0')] });
     vpc.launch('a', { subnet: 'node-a', address: '10.1.0.10', groups: ['open'] });
     vpc.launch('b', { subnet: 'node-b', address: '10.1.1.10', groups: ['open'] });
     vpc.launch('c', { subnet: 'node-a', address: '10.1.0.11', groups: ['open'] });
-    fabric = promptFabric(vpc.truth, prefix, log);
-    okOf(await fabric.start());
-    probe = createProbe();
+    world = await startFabric(vpc);
+    ({ fabric, probe } = world);
     a = fabric.nodeNetnsPath(instanceId('a'));
     b = fabric.nodeNetnsPath(instanceId('b'));
-    for (const netnsPath of [
-      a,
-      b,
-      fabric.nodeNetnsPath(instanceId('c')),
-      fabric.internetHost.netnsPath,
-      fabric.onPremHost.netnsPath,
-    ]) {
-      assert.equal((await probe.sockets.serve({ netnsPath, port: PORT })).kind, 'ok');
-    }
+    const { internetHost, onPremHost } = fabric;
+    const c = fabric.nodeNetnsPath(instanceId('c'));
+    await probe.serve([a, b, c, internetHost.netnsPath, onPremHost.netnsPath], PORT);
   });
-  after(async () => {
-    await probe?.sockets.close();
-    await fabric?.close();
-  });
+  after(() => world?.close());
 
   test('a node reaches one in its own subnet, one in another zone, and both see its own address', async () => {
     assert.equal(await visit(a, '10.1.0.11'), '10.1.0.10');
@@ -108,7 +94,7 @@ describe('the fabric', { skip }, () => {
     });
     vpc.attach('a-eth1', 'a', 1);
     vpc.change();
-    await eventually('eth1 appears', () => hasLink(a, 'eth1'));
+    await linkAppears(a, 'eth1');
     const [link] = JSON.parse(inside(a, 'ip', '-j', 'addr', 'show', 'eth1')) as [
       { address: string; mtu: number; flags: string[]; addr_info: unknown[] },
     ];
@@ -128,22 +114,8 @@ describe('the fabric', { skip }, () => {
     inside(a, 'ip', 'rule', 'del', 'from', '10.1.8.5');
     // Now the packets leave by eth0, which does not hold the address.
     assert.equal(await visit(a, '10.1.1.10', '10.1.8.5'), 'ETIMEDOUT');
-    const datagram = async (source: string): Promise<string> => {
-      const receiving = probe.sockets.receiveDatagram({ netnsPath: b, port: 9000, timeoutMs: 300 });
-      const sent = await probe.sockets.sendSpoofed({
-        netnsPath: a,
-        source: ip(source),
-        destination: ip('10.1.1.10'),
-        port: 9000,
-      });
-      assert.equal(sent.kind, 'ok');
-      const received = await receiving;
-      return received.kind === 'ok'
-        ? received.value
-        : received.kind === 'failed'
-          ? received.failure.errno
-          : '';
-    };
+    const datagram = (source: string): Promise<string> =>
+      probe.spoof({ netnsPath: a, source }, { netnsPath: b, address: '10.1.1.10' });
     assert.equal(await datagram('10.1.0.10'), '10.1.0.10');
     for (const source of ['10.1.8.5', '10.1.0.11', '10.1.0.77', '203.0.113.10']) {
       assert.equal(await datagram(source), 'ETIMEDOUT', source);
@@ -172,7 +144,7 @@ describe('the fabric', { skip }, () => {
     vpc.attach('c-eth1', 'c', 1);
     vpc.change();
     const c = fabric.nodeNetnsPath(instanceId('c'));
-    await eventually('eth1 of c appears', () => hasLink(c, 'eth1'));
+    await linkAppears(c, 'eth1');
     configure(c, 'eth1', ['10.1.8.20', '10.1.8.5']);
     // `a` serves 10.1.8.5 still, and c's own packets with it go nowhere yet.
     assert.equal(await visit(c, '10.1.1.10', '10.1.8.5'), 'ETIMEDOUT');
@@ -194,7 +166,7 @@ describe('the fabric', { skip }, () => {
   });
 
   test('a second sync changes nothing', async () => {
-    const router = netnsPath(`${prefix}-vpc-router`);
+    const router = netnsPath(`${world.prefix}-vpc-router`);
     const look = (): string =>
       [
         inside(router, 'ip', 'addr'),
@@ -220,12 +192,12 @@ describe('the fabric', { skip }, () => {
   test('an ENI that is attached again, to another node, is there with its addresses', async () => {
     vpc.attach('a-eth1', 'b', 1);
     vpc.change();
-    await eventually('eth1 of b appears', () => hasLink(b, 'eth1'));
+    await linkAppears(b, 'eth1');
     configure(b, 'eth1', ['10.1.8.6']);
     assert.equal(await visit(a, '10.1.8.6'), '10.1.0.10');
   });
 
   test('nothing of all this was in trouble', () => {
-    assert.deepEqual(log.complaints, []);
+    assert.deepEqual(world.complaints, []);
   });
 });

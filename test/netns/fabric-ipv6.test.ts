@@ -8,9 +8,7 @@ import type { Fabric } from '../../src/lab/fabric/fabric.ts';
 import { netnsPath } from '../../src/lab/fabric/namespace-names.ts';
 import {
   cidr,
-  collectingLog,
-  createProbe,
-  eventually,
+  type FabricWorld,
   fromCidr,
   fromGroup,
   groupId,
@@ -18,11 +16,11 @@ import {
   inside,
   instanceId,
   ip,
-  newPrefix,
+  linkAppears,
   okOf,
   type Probe,
-  promptFabric,
   skip,
+  startFabric,
   subnetId,
 } from './fabric-support.ts';
 
@@ -50,16 +48,16 @@ function configureIpv6(
     inside(netnsPath, 'ip', 'addr', 'replace', `${address}/128`, 'dev', link, 'nodad');
     inside(netnsPath, 'ip', '-6', 'rule', 'add', 'from', address, 'lookup', table, 'priority', '1536');
   }
-  const route = ['route', 'replace', 'default', 'via', gateway, 'dev', link, 'onlink'];
-  inside(netnsPath, 'ip', '-6', ...route, 'table', table);
+  inside(netnsPath, 'ip', '-6', 'route', 'replace', 'default', ...wayBy(link, gateway), 'table', table);
 }
+
+const wayBy = (link: string, gateway: string): readonly string[] => ['via', gateway, 'dev', link, 'onlink'];
 
 describe('the fabric of a VPC with IPv6', { skip }, () => {
   const vpc = handMadeVpc({ ipv6: true });
-  const log = collectingLog();
-  const prefix = newPrefix();
   const A = ['2600:1f14:0:ab08:a::1', '2600:1f14:0:ab08:a:0:ffff:ffff'] as const;
   const B = ['2600:1f14:0:ab09:b::1'] as const;
+  let world: FabricWorld;
   let fabric: Fabric;
   let probe: Probe;
   let a = '';
@@ -82,26 +80,16 @@ describe('the fabric of a VPC with IPv6', { skip }, () => {
       secondary(node, 'open');
       vpc.attach(`${node}-eth1`, node, 1);
     }
-    fabric = promptFabric(vpc.truth, prefix, log);
-    okOf(await fabric.start());
-    probe = createProbe();
+    world = await startFabric(vpc);
+    ({ fabric, probe } = world);
     a = fabric.nodeNetnsPath(instanceId('a'));
     b = fabric.nodeNetnsPath(instanceId('b'));
-    for (const netnsPath of [a, b]) {
-      await eventually('eth1 appears', () => inside(netnsPath, 'ip', '-br', 'link').includes('eth1@'));
-    }
+    for (const netnsPath of [a, b]) await linkAppears(netnsPath, 'eth1');
     configureIpv6(a, { link: 'eth1', gateway: '2600:1f14:0:ab08::1', addresses: A, table: '1002' });
     configureIpv6(b, { link: 'eth1', gateway: '2600:1f14:0:ab09::1', addresses: B, table: '1002' });
-    for (const netnsPath of [a, b, fabric.internetHost.netnsPath]) {
-      for (const port of [PORT, OTHER_PORT]) {
-        assert.equal((await probe.sockets.serve({ netnsPath, port })).kind, 'ok');
-      }
-    }
+    await probe.serve([a, b, fabric.internetHost.netnsPath], PORT, OTHER_PORT);
   });
-  after(async () => {
-    await probe?.sockets.close();
-    await fabric?.close();
-  });
+  after(() => world?.close());
 
   test('addresses of a prefix reach those of another ENI, in another zone, and are seen as they are', async () => {
     assert.equal(await visit(a, B[0], A[0]), A[0]);
@@ -124,33 +112,10 @@ describe('the fabric of a VPC with IPv6', { skip }, () => {
   });
 
   test('an ENI cannot send as an address outside its prefix', async () => {
-    const datagram = async (source: string): Promise<string> => {
-      const receiving = probe.sockets.receiveDatagram({ netnsPath: b, port: 9000, timeoutMs: 300 });
-      const sent = await probe.sockets.sendSpoofed({
-        netnsPath: a,
-        source: ip(source),
-        destination: ip(B[0]),
-        port: 9000,
-      });
-      assert.equal(sent.kind, 'ok', JSON.stringify(sent));
-      const received = await receiving;
-      if (received.kind === 'ok') return received.value;
-      return received.kind === 'failed' ? received.failure.errno : '';
-    };
+    const datagram = (source: string): Promise<string> =>
+      probe.spoof({ netnsPath: a, source }, { netnsPath: b, address: B[0] });
     // Whatever leaves by eth1 is one of its prefix or is dropped.
-    inside(
-      a,
-      'ip',
-      '-6',
-      'route',
-      'replace',
-      'default',
-      'via',
-      '2600:1f14:0:ab08::1',
-      'dev',
-      'eth1',
-      'onlink',
-    );
+    inside(a, 'ip', '-6', 'route', 'replace', 'default', ...wayBy('eth1', '2600:1f14:0:ab08::1'));
     assert.equal(await datagram('2600:1f14:0:ab08:a::99'), '2600:1f14:0:ab08:a::99');
     for (const source of ['2600:1f14:0:ab08:b::1', B[0], '2001:db8::7']) {
       assert.equal(await datagram(source), 'ETIMEDOUT', source);
@@ -213,7 +178,7 @@ require('node:http').get({ host: 'fd00:ec2::254', path: '/latest/meta-data/' + p
     });
     vpc.attach('a-eth2', 'a', 2);
     okOf(await fabric.sync());
-    await eventually('eth2 appears', () => inside(a, 'ip', '-br', 'link').includes('eth2@'));
+    await linkAppears(a, 'eth2');
     okOf(await fabric.sync());
     const second = '2600:1f14:0:ab08:d::1';
     configureIpv6(a, { link: 'eth2', gateway: '2600:1f14:0:ab08::1', addresses: [second], table: '1003' });
@@ -226,7 +191,7 @@ require('node:http').get({ host: 'fd00:ec2::254', path: '/latest/meta-data/' + p
   });
 
   test('a second sync changes nothing', async () => {
-    const router = netnsPath(`${prefix}-vpc-router`);
+    const router = netnsPath(`${world.prefix}-vpc-router`);
     const look = (): string =>
       ['addr', 'route'].map((what) => inside(router, 'ip', '-6', what)).join('') +
       inside(router, 'nft', '-a', 'list', 'ruleset');
@@ -236,6 +201,6 @@ require('node:http').get({ host: 'fd00:ec2::254', path: '/latest/meta-data/' + p
   });
 
   test('nothing of all this was in trouble', () => {
-    assert.deepEqual(log.complaints, []);
+    assert.deepEqual(world.complaints, []);
   });
 });

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/adapters/system/clock.ts';
 import { createFabric, type Fabric, type FabricOptions } from '../../src/lab/fabric/fabric.ts';
 import { calmEc2 } from '../../src/lab/ec2/ec2-profile.ts';
 import { EGRESS_ALL } from '../../src/lab/ec2/security-group.ts';
 import { createSimEc2 } from '../../src/lab/ec2/sim-ec2.ts';
+import { M5_LARGE, must } from '../../src/lab/ec2/testing.ts';
 import { vpcTruthOf } from '../../src/lab/fabric/vpc-truth-of.ts';
 import { seededRandom } from '../../src/lab/kernel/seeded-random.ts';
 import {
@@ -24,7 +26,6 @@ import {
   newPrefix,
   okOf,
   promptFabric,
-  realClock,
   skip,
   subnetId,
 } from './fabric-support.ts';
@@ -44,7 +45,7 @@ describe('a fabric that is made, changed and removed', { skip }, () => {
   const makeFabric = (options: Pick<FabricOptions, 'truth'> & Partial<FabricOptions>): Fabric => {
     const fabric = createFabric({
       prefix: prefixed(),
-      clock: realClock,
+      clock: systemClock,
       random: seededRandom(1),
       log: collectingLog(),
       ...options,
@@ -195,15 +196,13 @@ describe('a fabric that is made, changed and removed', { skip }, () => {
   test('the simulated EC2 moves it: what is launched, attached and assigned there can be reached here', async () => {
     const random = seededRandom(7);
     const ec2 = createSimEc2({
-      clock: realClock,
+      clock: systemClock,
       random,
       profile: () => ({ ...calmEc2, attachMinMs: 50, attachMaxMs: 50 }),
     });
-    const vpc = valueOrFail(ec2.admin.createVpc({ cidrs: [cidr('10.7.0.0/16')] }));
-    const subnet = valueOrFail(
-      ec2.admin.createSubnet({ vpcId: vpc.vpcId, zone: 'z', cidr: cidr('10.7.0.0/24') }),
-    );
-    const group = valueOrFail(
+    const vpc = must(ec2.admin.createVpc({ cidrs: [cidr('10.7.0.0/16')] }));
+    const subnet = must(ec2.admin.createSubnet({ vpcId: vpc.vpcId, zone: 'z', cidr: cidr('10.7.0.0/24') }));
+    const group = must(
       ec2.admin.createSecurityGroup({
         vpcId: vpc.vpcId,
         name: 'open',
@@ -211,21 +210,11 @@ describe('a fabric that is made, changed and removed', { skip }, () => {
         egress: EGRESS_ALL,
       }),
     );
-    ec2.admin.setInstanceLimits([
-      {
-        instanceType: 'm5.large',
-        eniMax: 3,
-        ipv4PerEniMax: 10,
-        ipv6PerEniMax: 10,
-        networkCardCount: 1,
-        hypervisor: 'nitro',
-        vcpuCount: 2,
-      },
-    ]);
+    ec2.admin.setInstanceLimits([M5_LARGE]);
     const fabric = makeFabric({ truth: vpcTruthOf(ec2, vpc.vpcId) });
     okOf(await fabric.start());
     const launch = () =>
-      valueOrFail(
+      must(
         ec2.admin.launchInstance({
           instanceType: 'm5.large',
           subnetId: subnet.subnetId,
@@ -236,13 +225,13 @@ describe('a fabric that is made, changed and removed', { skip }, () => {
     okOf(await fabric.sync());
     const probe = createProbe();
     const at = fabric.nodeNetnsPath(b.instanceId);
-    assert.equal((await probe.sockets.serve({ netnsPath: at, port: 80 })).kind, 'ok');
+    await probe.serve([at], 80);
     const seen = await probe.visit(
       { netnsPath: fabric.nodeNetnsPath(a.instanceId) },
       { address: b.primaryAddress, port: 80 },
     );
     assert.equal(seen, a.primaryAddress);
-    valueOrFail(
+    must(
       ec2.admin.createForeignEni({
         subnetId: subnet.subnetId,
         instanceId: b.instanceId,
@@ -258,10 +247,3 @@ describe('a fabric that is made, changed and removed', { skip }, () => {
     assert.deepEqual(prefixes.flatMap(namespacesOf), []);
   });
 });
-
-function valueOrFail<T>(
-  result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown },
-): T {
-  assert.ok(result.ok, JSON.stringify(result));
-  return result.value;
-}

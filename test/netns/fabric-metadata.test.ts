@@ -6,18 +6,14 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Fabric } from '../../src/lab/fabric/fabric.ts';
 import {
-  collectingLog,
   configure,
-  createProbe,
-  eventually,
+  type FabricWorld,
   handMadeVpc,
-  inside,
   instanceId,
   ip,
-  newPrefix,
-  okOf,
-  promptFabric,
+  linkAppears,
   skip,
+  startFabric,
 } from './fabric-support.ts';
 
 const run = promisify(execFile);
@@ -43,7 +39,7 @@ request.end();
 
 describe('instance metadata in the fabric', { skip }, () => {
   const vpc = handMadeVpc();
-  const log = collectingLog();
+  let world: FabricWorld;
   let fabric: Fabric;
   const ask = async (machine: string, ...request: readonly string[]): Promise<string> => {
     const netns = `--net=${fabric.nodeNetnsPath(instanceId(machine))}`;
@@ -58,10 +54,10 @@ describe('instance metadata in the fabric', { skip }, () => {
     vpc.putGroup('shut', { ingress: [], egress: [] });
     vpc.launch('a', { subnet: 'node-a', address: '10.1.0.10', groups: ['shut'] });
     vpc.launch('b', { subnet: 'node-b', address: '10.1.1.10', groups: ['shut'] });
-    fabric = promptFabric(vpc.truth, newPrefix(), log);
-    okOf(await fabric.start());
+    world = await startFabric(vpc);
+    ({ fabric } = world);
   });
-  after(() => fabric?.close());
+  after(() => world?.close());
 
   test('each node reads about itself', async () => {
     assert.equal(await get('a', 'instance-id'), `200 ${instanceId('a')}`);
@@ -83,7 +79,7 @@ describe('instance metadata in the fabric', { skip }, () => {
     vpc.attach('a-eth1', 'a', 1);
     vpc.change();
     const a = fabric.nodeNetnsPath(instanceId('a'));
-    await eventually('eth1 appears', () => inside(a, 'ip', '-br', 'link').includes('eth1@'));
+    await linkAppears(a, 'eth1');
     assert.equal(await get('a', 'network/interfaces/macs/'), '200 02:00:00:00:00:01/\n02:00:00:00:0a:01/');
     configure(a, 'eth1', ['10.1.8.5']);
     assert.equal(
@@ -104,14 +100,12 @@ describe('instance metadata in the fabric', { skip }, () => {
   });
 
   test('the hosts outside find nothing there', async () => {
-    const probe = createProbe();
     for (const { netnsPath } of [fabric.internetHost, fabric.onPremHost]) {
-      assert.equal(await probe.visit({ netnsPath }, { address: METADATA, port: 80 }), 'ETIMEDOUT');
+      assert.equal(await world.probe.visit({ netnsPath }, { address: METADATA, port: 80 }), 'ETIMEDOUT');
     }
-    await probe.sockets.close();
   });
 
   test('nothing of all this was in trouble', () => {
-    assert.deepEqual(log.complaints, []);
+    assert.deepEqual(world.complaints, []);
   });
 });

@@ -5,19 +5,17 @@ import { after, before, describe, test } from 'node:test';
 import type { EchoConnection } from '../../src/ports/namespace-sockets.ts';
 import type { Fabric } from '../../src/lab/fabric/fabric.ts';
 import {
-  collectingLog,
-  createProbe,
+  type FabricWorld,
   fromCidr,
   fromGroup,
   groupId,
   handMadeVpc,
   instanceId,
   ip,
-  newPrefix,
   okOf,
   type Probe,
-  promptFabric,
   skip,
+  startFabric,
 } from './fabric-support.ts';
 import { valueOf } from './linux-support.ts';
 
@@ -28,7 +26,7 @@ type Machine = keyof typeof ADDRESS;
 
 describe('security groups in the fabric', { skip }, () => {
   const vpc = handMadeVpc();
-  const log = collectingLog();
+  let world: FabricWorld;
   let fabric: Fabric;
   let probe: Probe;
   const at = (machine: Machine): string => fabric.nodeNetnsPath(instanceId(machine));
@@ -54,19 +52,11 @@ describe('security groups in the fabric', { skip }, () => {
     vpc.launch('server', { subnet: 'node-b', address: ADDRESS.server, groups: ['servers'] });
     vpc.launch('third', { subnet: 'node-a', address: ADDRESS.third, groups: ['open'] });
     reset();
-    fabric = promptFabric(vpc.truth, newPrefix(), log);
-    okOf(await fabric.start());
-    probe = createProbe();
-    for (const machine of ['client', 'server', 'third'] as const) {
-      for (const port of [WEB, OTHER]) {
-        assert.equal((await probe.sockets.serve({ netnsPath: at(machine), port })).kind, 'ok');
-      }
-    }
+    world = await startFabric(vpc);
+    ({ fabric, probe } = world);
+    await probe.serve((['client', 'server', 'third'] as const).map(at), WEB, OTHER);
   });
-  after(async () => {
-    await probe?.sockets.close();
-    await fabric?.close();
-  });
+  after(() => world?.close());
 
   interface Case {
     readonly title: string;
@@ -213,12 +203,12 @@ describe('security groups in the fabric', { skip }, () => {
     assert.equal(await look(fabric.onPremHost.netnsPath, 'server', WEB), 'open');
     assert.equal(await look(fabric.onPremHost.netnsPath, 'client', WEB), 'silent');
     const internet = { address: fabric.internetHost.address, port: WEB };
-    valueOf(await probe.sockets.serve({ netnsPath: fabric.internetHost.netnsPath, port: WEB }));
+    await probe.serve([fabric.internetHost.netnsPath], WEB);
     assert.equal(await probe.visit({ netnsPath: at('client') }, internet), '198.18.0.10');
     assert.equal(await probe.visit({ netnsPath: at('server') }, internet), 'ETIMEDOUT');
   });
 
   test('nothing of all this was in trouble', () => {
-    assert.deepEqual(log.complaints, []);
+    assert.deepEqual(world.complaints, []);
   });
 });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createNamespaceSockets } from '../../src/adapters/linux/namespace-sockets.ts';
+import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { Cidr } from '../../src/domain/address/ip.ts';
 import { cidr, ip } from '../../src/domain/address/testing.ts';
 import type {
@@ -18,24 +19,12 @@ import { createFabric, type Fabric } from '../../src/lab/fabric/fabric.ts';
 import type { FabricResult } from '../../src/lab/fabric/fabric-failure.ts';
 import type { EniTruth, InstanceTruth, VpcTruth, VpcView } from '../../src/lab/fabric/vpc-truth.ts';
 import { seededRandom } from '../../src/lab/kernel/seeded-random.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import type { Log } from '../../src/ports/log.ts';
-import type { NamespaceSockets } from '../../src/ports/namespace-sockets.ts';
-import { whyNoKernel } from './linux-support.ts';
+import type { NamespaceSockets, SocketFailure } from '../../src/ports/namespace-sockets.ts';
+import type { Outcome } from '../../src/ports/outcome.ts';
+import { skip, valueOf } from './linux-support.ts';
 
-export const skip: string | false = whyNoKernel() ?? false;
-
-export { cidr, ip };
-
-export const realClock: Clock = {
-  now: () => Date.now(),
-  bootNow: () => performance.now(),
-  timer: (ms, _label, run) => {
-    const timer = setTimeout(run, ms);
-    return { cancel: () => clearTimeout(timer) };
-  },
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-};
+export { cidr, ip, skip };
 
 const id = (prefix: string, text: string): string =>
   `${prefix}-0${Buffer.from(text).toString('hex').padStart(16, '0').slice(-16)}`;
@@ -209,7 +198,7 @@ export const promptFabric = (truth: VpcTruth, prefix: string, log: Log): Fabric 
   createFabric({
     truth,
     prefix,
-    clock: realClock,
+    clock: systemClock,
     random: seededRandom(1),
     log,
     linkLife: { delayMinMs: 0, delayMaxMs: 0, renamedPercent: 0, renameDelayMs: 0 },
@@ -248,19 +237,33 @@ export async function eventually(what: string, look: () => boolean): Promise<voi
   const tryCountMax = 200;
   for (let count = 0; count < tryCountMax; count++) {
     if (look()) return;
-    await realClock.sleep(25, 'look again');
+    await systemClock.sleep(25, 'look again');
   }
   assert.fail(`never came true: ${what}`);
 }
+
+export const hasLink = (netnsPath: string, name: string): boolean =>
+  inside(netnsPath, 'ip', '-br', 'link').includes(`${name}@`);
+
+export const linkAppears = (netnsPath: string, name: string): Promise<void> =>
+  eventually(`${name} appears in ${netnsPath}`, () => hasLink(netnsPath, name));
 
 /** Answers with the far end's view of the caller, or the name of the error. */
 export interface Probe {
   readonly sockets: NamespaceSockets;
   visit(from: { netnsPath: string; source?: string }, to: { address: string; port: number }): Promise<string>;
+  /** One datagram from `source`, whoever holds it. */
+  spoof(
+    from: { netnsPath: string; source: string },
+    to: { netnsPath: string; address: string },
+  ): Promise<string>;
+  /** An echo server in each namespace on each port. */
+  serve(netnsPaths: readonly string[], ...ports: readonly number[]): Promise<void>;
 }
 
 /** Long beside a round trip in the lab, which takes well under a millisecond; short enough to wait for silence. */
 const PROBE_TIMEOUT_MS = 300;
+const DATAGRAM_PORT = 9000;
 
 export function createProbe(): Probe {
   const sockets = createNamespaceSockets();
@@ -274,11 +277,59 @@ export function createProbe(): Probe {
         timeoutMs: PROBE_TIMEOUT_MS,
         ...(source === undefined ? {} : { source: ip(source) }),
       });
-      if (connection.kind !== 'ok') {
-        return connection.kind === 'failed' ? connection.failure.errno : connection.kind;
-      }
+      if (connection.kind !== 'ok') return troubleOf(connection);
       await connection.value.close();
       return connection.value.seenAs;
     },
+    spoof: async ({ netnsPath, source }, to) => {
+      const receiving = sockets.receiveDatagram({
+        netnsPath: to.netnsPath,
+        port: DATAGRAM_PORT,
+        timeoutMs: PROBE_TIMEOUT_MS,
+      });
+      valueOf(
+        await sockets.sendSpoofed({
+          netnsPath,
+          source: ip(source),
+          destination: ip(to.address),
+          port: DATAGRAM_PORT,
+        }),
+      );
+      const received = await receiving;
+      return received.kind === 'ok' ? received.value : troubleOf(received);
+    },
+    serve: async (netnsPaths, ...ports) => {
+      for (const netnsPath of netnsPaths) {
+        for (const port of ports) valueOf(await sockets.serve({ netnsPath, port }));
+      }
+    },
   };
+}
+
+const troubleOf = (outcome: Exclude<Outcome<unknown, SocketFailure>, { readonly kind: 'ok' }>): string =>
+  outcome.kind === 'failed' ? outcome.failure.errno : outcome.kind;
+
+export interface FabricWorld {
+  readonly fabric: Fabric;
+  readonly probe: Probe;
+  readonly prefix: string;
+  /** Of the fabric; a test that expects no trouble asserts that there are none. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+/** A fabric over the VPC as it is by now, and packets inside it. */
+export async function startFabric({ truth }: HandMadeVpc): Promise<FabricWorld> {
+  const prefix = newPrefix();
+  const log = collectingLog();
+  const fabric = promptFabric(truth, prefix, log);
+  const probe = createProbe();
+  const close = async (): Promise<void> => {
+    await probe.sockets.close();
+    await fabric.close();
+  };
+  const started = await fabric.start();
+  if (!started.ok) await close();
+  okOf(started);
+  return { fabric, probe, prefix, complaints: log.complaints, close };
 }

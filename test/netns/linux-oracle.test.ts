@@ -10,9 +10,8 @@ import { type HostDatapath, PODS_TABLE, ROUTE_PROTOCOL } from '../../src/domain/
 import type { PodDatapath } from '../../src/domain/datapath/pod-datapath.ts';
 import type { NamespaceSockets } from '../../src/ports/namespace-sockets.ts';
 import type { NetworkStack } from '../../src/ports/network-stack.ts';
-import { makeNamespace, type TestNamespace, valueOf, whyNoKernel } from './linux-support.ts';
+import { makeNamespace, skip, type TestNamespace, valueOf } from './linux-support.ts';
 
-const skip = whyNoKernel() ?? false;
 const TIMEOUT_MS = 2_000;
 /** For what must not come: long beside the microseconds that a datagram takes on a veth. */
 const SILENCE_MS = 200;

@@ -5,9 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { createNamespaceSockets } from '../../src/adapters/linux/namespace-sockets.ts';
 import type { Ip } from '../../src/domain/address/ip.ts';
 import type { NamespaceSockets } from '../../src/ports/namespace-sockets.ts';
-import { makeNamespace, type TestNamespace, valueOf, whyNoKernel } from './linux-support.ts';
+import { makeNamespace, skip, type TestNamespace, valueOf } from './linux-support.ts';
 
-const skip = whyNoKernel() ?? false;
 const TIMEOUT_MS = 2_000;
 /** For what must not come: long beside the microseconds that a datagram takes on a veth. */
 const SILENCE_MS = 200;

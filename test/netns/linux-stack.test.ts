@@ -18,9 +18,7 @@ import {
   type PodDamage,
   PRIMARY_LINK,
 } from '../../src/ports/network-stack-world.contract.ts';
-import { makeNamespace, type TestNamespace, whyNoKernel } from './linux-support.ts';
-
-const skip = whyNoKernel() ?? false;
+import { makeNamespace, skip, type TestNamespace } from './linux-support.ts';
 
 /** Command lines, run on the host. */
 const ACTS: Record<OutsideAct, string> = {

@@ -41,6 +41,9 @@ export function whyNoKernel(): string | undefined {
   return undefined;
 }
 
+/** The same, as test suites take it. */
+export const skip: string | false = whyNoKernel() ?? false;
+
 /**
  * A namespace held by a process that ends with ours: it waits for the end of its input. So nothing is left behind,
  * however a test ends.
