@@ -2,7 +2,6 @@
 // EC2 through the SDK.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,28 +14,15 @@ import {
 } from '../../src/adapters/kubernetes/testing-api-server.ts';
 import { OWNER_TAG } from '../../src/domain/ipam/tags.ts';
 import { must } from '../../src/lab/ec2/testing.ts';
+import { type Ended, runToEnd } from '../runtime/support/run-to-end.ts';
 import { createWireWorld, REGION, type WireWorld } from './aws-support.ts';
 
-interface Ended {
-  readonly exitCode: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['src/bin/eniwhere.ts', ...args], {
-      env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let out = '';
-    let err = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-    child.once('error', reject);
-    child.once('close', (exitCode) => resolve({ exitCode, out, err }));
+const run = (args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> =>
+  runToEnd(process.execPath, ['src/bin/eniwhere.ts', ...args], {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    ...env,
   });
-}
 
 /** What the SDK's default chain finds. */
 const awsEnv = (url: string): NodeJS.ProcessEnv => ({

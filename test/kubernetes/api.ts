@@ -3,8 +3,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { KubernetesConnection } from '../../src/adapters/kubernetes/connection.ts';
+import {
+  createKubernetesCluster,
+  type KubernetesCluster,
+  type KubernetesClusterOptions,
+} from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
 import { createTransport } from '../../src/adapters/kubernetes/transport.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
+import { createLog } from '../../src/adapters/system/log.ts';
+import { systemRandom } from '../../src/adapters/system/random.ts';
+import type { Log } from '../../src/ports/log.ts';
 import type { ControlPlane } from './control-plane.ts';
 
 export interface Api {
@@ -27,6 +35,29 @@ export const connectionTo = (plane: ControlPlane, token: string): KubernetesConn
     refused: () => undefined,
   };
 };
+
+interface ClientOptions {
+  /** `admin`'s when absent. */
+  readonly token?: string;
+  /** Warnings on stderr when absent. */
+  readonly log?: Log;
+}
+
+/** The product's own way to the API. */
+export const clientOf = (
+  plane: ControlPlane,
+  fieldManager: KubernetesClusterOptions['fieldManager'],
+  { token = plane.tokenOf('admin'), log = createLog({ level: 'warn', fd: 2 }) }: ClientOptions = {},
+): KubernetesCluster =>
+  createKubernetesCluster({
+    connection: connectionTo(plane, token),
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    fieldManager,
+    reportingInstance: 'test',
+    version: '0.0.0',
+  });
 
 /** A list is a JSON patch, anything else a merge patch. */
 const patchType = (body: unknown): string =>

@@ -3,14 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, suite, test } from 'node:test';
-import {
-  createKubernetesCluster,
-  type KubernetesCluster,
-  type KubernetesClusterOptions,
-} from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
-import { systemClock } from '../../src/adapters/system/clock.ts';
-import { createLog } from '../../src/adapters/system/log.ts';
-import { systemRandom } from '../../src/adapters/system/random.ts';
+import type { KubernetesCluster } from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
 import type { Ip } from '../../src/domain/address/ip.ts';
 import type { EniId, NodeName, PodKey } from '../../src/domain/ids.ts';
 import {
@@ -25,7 +18,7 @@ import { customResourceDefinitions } from '../../src/protocol/crd/custom-resourc
 import { writeNodeNetworkSpec, writeNodeNetworkStatus } from '../../src/protocol/crd/node-network.ts';
 import { eventually } from '../runtime/support/eventually.ts';
 import { nodeSpec } from '../runtime/support/node-spec.ts';
-import { type Api, apiOf, connectionTo } from './api.ts';
+import { type Api, apiOf, clientOf } from './api.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 
 const CRDS = 'deploy/crds';
@@ -40,8 +33,8 @@ let agent: KubernetesCluster;
 before(async () => {
   plane = await startControlPlane();
   api = apiOf(plane);
-  controller = clientOf('eniwhere-controller');
-  agent = clientOf('eniwhere-agent');
+  controller = clientOf(plane, 'eniwhere-controller');
+  agent = clientOf(plane, 'eniwhere-agent');
   await applyCrds();
 });
 after(async () => {
@@ -55,17 +48,6 @@ async function applyCrds(): Promise<void> {
   await plane.kubectl('apply', '--server-side', '--force-conflicts', '-f', CRDS);
   await plane.kubectl('wait', '--for=condition=Established', '-f', CRDS);
 }
-
-const clientOf = (fieldManager: KubernetesClusterOptions['fieldManager']): KubernetesCluster =>
-  createKubernetesCluster({
-    connection: connectionTo(plane, plane.tokenOf('admin')),
-    clock: systemClock,
-    random: systemRandom,
-    log: createLog({ level: 'warn', fd: 2 }),
-    fieldManager,
-    reportingInstance: 'test',
-    version: '0.0.0',
-  });
 
 interface Entry {
   readonly manager: string;

@@ -2,14 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import {
-  createKubernetesCluster,
-  type KubernetesCluster,
-  type KubernetesClusterOptions,
-} from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
+import type { KubernetesCluster } from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
-import { createLog } from '../../src/adapters/system/log.ts';
-import { systemRandom } from '../../src/adapters/system/random.ts';
 import type { Result } from '../../src/domain/result.ts';
 import type { ClusterContractWorld } from '../../src/ports/cluster-world.contract.ts';
 import { clusterContract } from '../../src/ports/cluster.contract.ts';
@@ -17,7 +11,7 @@ import { readEniConfig } from '../../src/protocol/crd/eni-config-object.ts';
 import { readNode } from '../../src/protocol/crd/node.ts';
 import { readNodeNetworkClass } from '../../src/protocol/crd/node-network-class-object.ts';
 import { eventually } from '../runtime/support/eventually.ts';
-import { type Api, apiOf, connectionTo } from './api.ts';
+import { type Api, apiOf, clientOf } from './api.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 
 const NODES = '/api/v1/nodes';
@@ -41,9 +35,9 @@ before(async () => {
   await plane.kubectl('apply', '--server-side', '-f', 'deploy/crds', '-f', 'deploy/manifests');
   await plane.kubectl('wait', '--for=condition=Established', '-f', 'deploy/crds');
   await waitForCollector();
-  client = clientOf('eniwhere-controller', await plane.kubectl(...CREATE_TOKEN));
+  client = clientOf(plane, 'eniwhere-controller', { token: await plane.kubectl(...CREATE_TOKEN) });
   // No agent's token may write the status of any node it likes.
-  agent = clientOf('eniwhere-agent', plane.tokenOf('admin'));
+  agent = clientOf(plane, 'eniwhere-agent');
 });
 after(async () => {
   client?.close();
@@ -51,17 +45,6 @@ after(async () => {
   api?.close();
   await plane?.close();
 });
-
-const clientOf = (fieldManager: KubernetesClusterOptions['fieldManager'], token: string): KubernetesCluster =>
-  createKubernetesCluster({
-    connection: connectionTo(plane, token),
-    clock: systemClock,
-    random: systemRandom,
-    log: createLog({ level: 'warn', fd: 2 }),
-    fieldManager,
-    reportingInstance: 'test',
-    version: '0.0.0',
-  });
 
 /** The garbage collector learns of new kinds every half minute, and then goes on at once. */
 async function waitForCollector(): Promise<void> {

@@ -3,13 +3,7 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { after, before, suite, test } from 'node:test';
-import {
-  createKubernetesCluster,
-  type KubernetesCluster,
-  type KubernetesClusterOptions,
-} from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
-import { systemClock } from '../../src/adapters/system/clock.ts';
-import { systemRandom } from '../../src/adapters/system/random.ts';
+import type { KubernetesCluster } from '../../src/adapters/kubernetes/create-kubernetes-cluster.ts';
 import type { SecurityGroupId, SubnetId } from '../../src/domain/ids.ts';
 import type { NodeNetworkSpec } from '../../src/domain/ipam/node-network.ts';
 import { emptyStatus } from '../../src/domain/ipam/node-network.ts';
@@ -17,7 +11,7 @@ import type { Log } from '../../src/ports/log.ts';
 import { writeNodeNetworkSpec } from '../../src/protocol/crd/node-network.ts';
 import { eventually } from '../runtime/support/eventually.ts';
 import { nodeSpec } from '../runtime/support/node-spec.ts';
-import { connectionTo } from './api.ts';
+import { clientOf } from './api.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 
 const CRDS = fileURLToPath(new URL('../../deploy/crds', import.meta.url));
@@ -39,18 +33,8 @@ before(async () => {
     error: quiet,
     mark: quiet,
   };
-  const clientOf = (fieldManager: KubernetesClusterOptions['fieldManager']): KubernetesCluster =>
-    createKubernetesCluster({
-      connection: connectionTo(plane, plane.tokenOf('admin')),
-      clock: systemClock,
-      random: systemRandom,
-      log,
-      fieldManager,
-      reportingInstance: 'test',
-      version: '0.0.0',
-    });
-  client = clientOf('eniwhere-controller');
-  agent = clientOf('eniwhere-agent');
+  client = clientOf(plane, 'eniwhere-controller', { log });
+  agent = clientOf(plane, 'eniwhere-agent', { log });
 });
 after(async () => {
   client?.close();

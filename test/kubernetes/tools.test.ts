@@ -1,10 +1,10 @@
 // The tools against a real API server, as a kubectl plugin: before and after the CRDs are there, and with rights to read alone.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
+import { type Ended, runToEnd } from '../runtime/support/run-to-end.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { programPath } from './programs.ts';
 
@@ -26,27 +26,13 @@ before(async () => {
 });
 after(() => plane?.close());
 
-interface Ended {
-  readonly exitCode: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
 /** `kubectl eniwhere ...` as one of the users. EC2 is not asked. */
-function kubectlEniwhere(user: string, ...args: readonly string[]): Promise<Ended> {
-  return new Promise((done, reject) => {
-    const child = spawn('kubectl', ['eniwhere', ...args, '--offline'], {
-      env: { PATH: path, HOME: plane.directory, KUBECONFIG: plane.kubeconfigOf(user) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let out = '';
-    let err = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-    child.once('error', reject);
-    child.once('close', (exitCode) => done({ exitCode, out, err }));
+const kubectlEniwhere = (user: string, ...args: readonly string[]): Promise<Ended> =>
+  runToEnd('kubectl', ['eniwhere', ...args, '--offline'], {
+    PATH: path,
+    HOME: plane.directory,
+    KUBECONFIG: plane.kubeconfigOf(user),
   });
-}
 
 test('before anything is installed doctor names the kinds that are missing, and the command that brings them', async () => {
   const { exitCode, out, err } = await kubectlEniwhere('admin', 'doctor');
