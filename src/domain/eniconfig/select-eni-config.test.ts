@@ -12,41 +12,26 @@ import {
   EXTERNAL_ENI_CONFIG_LABEL,
   type SelectionInput,
 } from './selection-input.ts';
-import { node, selectionInput, valid } from './testing.ts';
+import {
+  everyEniConfig,
+  fallback,
+  node,
+  refused,
+  selectionInput,
+  special,
+  valid,
+  zoneA,
+  zoneB,
+} from './testing.ts';
 
 const KEY = DEFAULT_ENI_CONFIG_KEY;
 const EXTERNAL = EXTERNAL_ENI_CONFIG_LABEL;
 const ZONE_KEY = 'topology.kubernetes.io/zone';
 
-const zoneA = valid({ name: 'us-west-2a', subnet: 'subnet-0000000a' });
-const zoneB = valid({ name: 'us-west-2b', zone: 'us-west-2b', subnet: 'subnet-0000000b' });
-const special = valid({ name: 'special', subnet: 'subnet-0000005c' });
-const other = valid({ name: 'other', subnet: 'subnet-00000007' });
-const fallback = valid({ name: 'default', subnet: 'subnet-0000000d' });
-const invalidOne: EniConfigView = {
-  kind: 'Invalid',
-  name: 'broken',
-  labels: {},
-  message: 'spec.securityGroups[0] "sg-00000bad" does not exist',
-  fix: 'Correct spec.securityGroups: kubectl edit eniconfig broken',
-};
-const unresolvedOne: EniConfigView = {
-  kind: 'Unresolved',
-  name: 'fresh',
-  labels: {},
-  message: 'DescribeSubnets timed out',
-};
-const all = [zoneA, zoneB, special, other, fallback, invalidOne, unresolvedOne];
-
 const select = (input: SelectionInput): Selection => selectEniConfig(input).selection;
 
 function chosen(selection: Selection): Extract<Selection, { kind: 'EniConfig' }> {
   assert.equal(selection.kind, 'EniConfig', JSON.stringify(selection));
-  return selection;
-}
-
-function refused(selection: Selection): Extract<Selection, { kind: 'None' }> {
-  assert.equal(selection.kind, 'None', JSON.stringify(selection));
   return selection;
 }
 
@@ -136,7 +121,7 @@ describe('[SEL-2] the first rule that names an ENIConfig decides', () => {
               annotations: row.annotations ?? {},
               zone: row.zone ?? 'us-west-2a',
             }),
-            row.views ?? all,
+            row.views ?? everyEniConfig,
             { labelKey: row.labelKey ?? KEY, annotationKey: row.annotationKey ?? KEY },
           ),
         ),
@@ -188,7 +173,7 @@ describe('[SEL-5] what cannot be read never chooses', () => {
   it('a node', () => {
     const selection = refused(
       select({
-        ...selectionInput(node(), all),
+        ...selectionInput(node(), everyEniConfig),
         node: { kind: 'Unreadable', name: 'n1' as NodeName, cause: 'timeout after 3 s' },
       }),
     );

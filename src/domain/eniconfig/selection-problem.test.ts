@@ -6,38 +6,24 @@ import type { EniConfigView } from './eni-config.ts';
 import { selectEniConfig } from './select-eni-config.ts';
 import type { Selection, SelectionProblemCode } from './selection.ts';
 import { DEFAULT_ENI_CONFIG_KEY, EXTERNAL_ENI_CONFIG_LABEL, type SelectionInput } from './selection-input.ts';
-import { node, selectionInput, valid } from './testing.ts';
+import {
+  everyEniConfig,
+  fallback,
+  invalidOne,
+  node,
+  refused,
+  selectionInput,
+  unresolvedOne,
+  valid,
+  zoneA,
+  zoneB,
+} from './testing.ts';
 
 const KEY = DEFAULT_ENI_CONFIG_KEY;
 const EXTERNAL = EXTERNAL_ENI_CONFIG_LABEL;
 const ZONE_KEY = 'topology.kubernetes.io/zone';
 
-const zoneA = valid({ name: 'us-west-2a', subnet: 'subnet-0000000a' });
-const zoneB = valid({ name: 'us-west-2b', zone: 'us-west-2b', subnet: 'subnet-0000000b' });
-const special = valid({ name: 'special', subnet: 'subnet-0000005c' });
-const other = valid({ name: 'other', subnet: 'subnet-00000007' });
-const fallback = valid({ name: 'default', subnet: 'subnet-0000000d' });
-const invalidOne: EniConfigView = {
-  kind: 'Invalid',
-  name: 'broken',
-  labels: {},
-  message: 'spec.securityGroups[0] "sg-00000bad" does not exist',
-  fix: 'Correct spec.securityGroups: kubectl edit eniconfig broken',
-};
-const unresolvedOne: EniConfigView = {
-  kind: 'Unresolved',
-  name: 'fresh',
-  labels: {},
-  message: 'DescribeSubnets timed out',
-};
-const all = [zoneA, zoneB, special, other, fallback, invalidOne, unresolvedOne];
-
 const select = (input: SelectionInput): Selection => selectEniConfig(input).selection;
-
-function refused(selection: Selection): Extract<Selection, { kind: 'None' }> {
-  assert.equal(selection.kind, 'None', JSON.stringify(selection));
-  return selection;
-}
 
 describe('[SEL-1] a written name that cannot be used leads to no ENI', () => {
   const rows: readonly {
@@ -151,7 +137,7 @@ describe('[SEL-1] a written name that cannot be used leads to no ENI', () => {
   for (const row of rows) {
     it(row.title, () => {
       const annotated = node({ annotations: { [KEY]: row.annotation } });
-      const selection = refused(select(selectionInput(annotated, row.views ?? all)));
+      const selection = refused(select(selectionInput(annotated, row.views ?? everyEniConfig)));
       assert.equal(selection.problem, row.problem);
       assert.equal(selection.message, row.message);
       assert.equal(selection.fix, row.fix);
@@ -194,7 +180,7 @@ describe('[SEL-1] a written name that cannot be used leads to no ENI', () => {
 
   it('cuts an endless value', () => {
     const selection = refused(
-      select(selectionInput(node({ annotations: { [KEY]: 'x'.repeat(200_000) } }), all)),
+      select(selectionInput(node({ annotations: { [KEY]: 'x'.repeat(200_000) } }), everyEniConfig)),
     );
     assert.ok(selection.message.length < 1000 && selection.fix.length < 1000);
   });
