@@ -2,35 +2,13 @@
 
 import { cidr, ip } from '../domain/address/testing.ts';
 import { defaultSettings } from '../domain/datapath/testing.ts';
-import type { EniId, InstanceId, SubnetId, VpcId } from '../domain/ids.ts';
 import type { NodeNetworkSpec } from '../domain/ipam/node-network.ts';
-import { allocation, specEni } from '../domain/ipam/testing-node.ts';
+import { allocation, nodeNetworkSpec, primaryEni, specEni } from '../domain/ipam/testing-node.ts';
 import type { AgentSnapshot } from './agent-snapshot.ts';
 
-export const nodeNetwork: NodeNetworkSpec = {
-  instance: {
-    instanceId: 'i-00000001' as InstanceId,
-    instanceType: 'm5.large',
-    zone: 'us-west-2a',
-    vpcId: 'vpc-00000001' as VpcId,
-    primaryEniId: 'eni-00000000' as EniId,
-    primaryAddress: ip('10.0.0.10'),
-    primarySubnetId: 'subnet-0000000a' as SubnetId,
-    primarySecurityGroupIds: [],
-  },
-  selection: {
-    kind: 'EniConfig',
-    name: 'blue',
-    subnetId: 'subnet-0000000b' as SubnetId,
-    securityGroupIds: [],
-    source: 'Label',
-    reason: 'the node has the label',
-  },
-  mode: 'SecondaryIP',
-  addressFamilies: ['IPv4'],
-  intents: [],
+export const nodeNetwork: NodeNetworkSpec = nodeNetworkSpec({
   enis: [
-    { ...specEni({ deviceIndex: 0, primary: true }), eniConfig: '', subnetCidr: cidr('10.0.0.0/24') },
+    { ...primaryEni, eniConfig: '' },
     specEni({
       deviceIndex: 1,
       addresses: ['10.1.0.4', '10.1.0.5', '10.1.0.6', '10.1.0.7'],
@@ -38,8 +16,7 @@ export const nodeNetwork: NodeNetworkSpec = {
     }),
   ],
   settings: { ...defaultSettings, directCidrs: [cidr('10.0.0.0/16')] },
-  cooldownMs: 30_000,
-};
+});
 
 export const snapshot = (over: Partial<AgentSnapshot> = {}): AgentSnapshot => ({
   spec: { uid: 'uid-1', generation: 7 },

@@ -1,18 +1,9 @@
 // A node to test the agent on: virtual time, a kernel and a Kubernetes in memory, a journal that survives crashes.
 
 import { setImmediate } from 'node:timers/promises';
-import { cidr, ip } from '../domain/address/testing.ts';
-import { defaultSettings } from '../domain/datapath/testing.ts';
-import {
-  type EniId,
-  type InstanceId,
-  type NodeName,
-  podKey,
-  type SubnetId,
-  type VpcId,
-} from '../domain/ids.ts';
+import { type NodeName, podKey } from '../domain/ids.ts';
 import type { Choosing, Condition, NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
-import { type EniOptions, specEni } from '../domain/ipam/testing-node.ts';
+import { type EniOptions, nodeNetworkSpec, primaryEni, specEni } from '../domain/ipam/testing-node.ts';
 import { type ClusterProfile, calmCluster } from '../lab/cluster/cluster-profile.ts';
 import { createSimCluster } from '../lab/cluster/sim-cluster.ts';
 import { createMemoryJournal, type MemoryJournal } from '../lab/journal/memory-journal.ts';
@@ -28,7 +19,6 @@ import { type Agent, startAgent } from './start-agent.ts';
 
 export const NODE = 'n0' as NodeName;
 export const COOLDOWN_MS = 30_000;
-const PRIMARY_MAC = '02:00:00:00:00:00';
 
 export interface Publication {
   readonly enis: readonly EniOptions[];
@@ -87,41 +77,14 @@ const specOf = ({
   selection,
   choosing,
   addressFamilies = ['IPv4'],
-}: Publication): NodeNetworkSpec => ({
-  instance: {
-    instanceId: 'i-00000001' as InstanceId,
-    instanceType: 'm5.large',
-    zone: 'us-west-2a',
-    vpcId: 'vpc-00000001' as VpcId,
-    primaryEniId: 'eni-00000000' as EniId,
-    primaryAddress: ip('10.0.0.10'),
-    primarySubnetId: 'subnet-0000000a' as SubnetId,
-    primarySecurityGroupIds: [],
-  },
-  selection: selection ?? {
-    kind: 'EniConfig',
-    name: 'blue',
-    subnetId: 'subnet-0000000b' as SubnetId,
-    securityGroupIds: [],
-    source: 'Label',
-    reason: 'the node has the label',
-  },
-  mode: 'SecondaryIP',
-  addressFamilies,
-  intents: [],
-  enis: [
-    {
-      ...specEni({ deviceIndex: 0, primary: true }),
-      mac: PRIMARY_MAC,
-      subnetCidr: cidr('10.0.0.0/24'),
-      primaryAddress: ip('10.0.0.10'),
-    },
-    ...enis.map(specEni),
-  ],
-  settings: defaultSettings,
-  cooldownMs,
-  ...(choosing === undefined ? {} : { choosing }),
-});
+}: Publication): NodeNetworkSpec =>
+  nodeNetworkSpec({
+    ...(selection === undefined ? {} : { selection }),
+    addressFamilies,
+    enis: [primaryEni, ...enis.map(specEni)],
+    cooldownMs,
+    ...(choosing === undefined ? {} : { choosing }),
+  });
 
 export interface WorldOptions {
   readonly addWaitMs?: number;

@@ -6,7 +6,7 @@ import { after, afterEach, before, test } from 'node:test';
 import { type Containerd, makeContainerd } from './support/containerd.ts';
 import { eventually } from './support/eventually.ts';
 import { makeNode, OUTSIDE_ADDRESS, type TestNode } from './support/node.ts';
-import { NODE_ADDRESS } from './support/node-spec.ts';
+import { NODE_ADDRESS } from '../../src/domain/ipam/testing-node.ts';
 import { whyNoRuntime } from './support/runtime-programs.ts';
 
 const skip = whyNoRuntime() ?? false;

@@ -8,19 +8,8 @@ import { applyRecord, ledgerFrom } from './apply-record.ts';
 import { emptyLedger, type JournalRecord, type Ledger } from './ledger.ts';
 import type { SpecEni } from './node-network.ts';
 import { holdableAddresses } from './pod-addresses.ts';
-import { allocation, rested, sandbox, specEni } from './testing-node.ts';
+import { allocated, allocation, released, rested, sandbox, specEni } from './testing-node.ts';
 
-const allocated = (containerId: string, address: string): JournalRecord => ({
-  type: 'Allocated',
-  at: 0,
-  allocation: allocation(containerId, address),
-});
-const released = (containerId: string, address: string, at: number): JournalRecord => ({
-  type: 'Released',
-  at,
-  sandbox: sandbox(containerId),
-  addresses: [ip(address)],
-});
 const withdrawn = (address: string, generation: number): JournalRecord => ({
   type: 'Withdrawn',
   at: 0,

@@ -5,22 +5,11 @@ import { describe, test } from 'node:test';
 import { ip } from '../address/testing.ts';
 import { applyRecord, compact, ledgerFrom } from './apply-record.ts';
 import { emptyLedger, type JournalRecord, sandboxId } from './ledger.ts';
-import { allocation, rested, sandbox } from './testing-node.ts';
+import { allocated, released, rested, sandbox } from './testing-node.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const a = ip('10.1.0.4');
 const b = ip('10.1.0.5');
-const allocated = (containerId: string, address: string): JournalRecord => ({
-  type: 'Allocated',
-  at: 1,
-  allocation: allocation(containerId, address),
-});
-const released = (containerId: string, address: string, at: number): JournalRecord => ({
-  type: 'Released',
-  at,
-  sandbox: sandbox(containerId),
-  addresses: [ip(address)],
-});
 const specSeen = (uid: string, generation: number): JournalRecord => ({
   type: 'SpecSeen',
   at: 1,

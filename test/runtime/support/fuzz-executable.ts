@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { PLUGIN } from '../../../bench/support/cni-node.ts';
+import { PLUGIN } from './skip.ts';
 import { type CniOutput, runCni, type SendOutcome } from '../../../src/cni/run-cni.ts';
 import { seededRandom } from '../../../src/lab/kernel/seeded-random.ts';
 import {

@@ -9,7 +9,7 @@ import { createMemoryJournal } from '../../../src/lab/journal/memory-journal.ts'
 import { createMemoryKernel, type MemoryKernel } from '../../../src/lab/linux/memory-kernel.ts';
 import { createMemoryStack } from '../../../src/lab/linux/memory-stack.ts';
 import type { Log } from '../../../src/ports/log.ts';
-import { nodeSpec, podAddresses, PRIMARY_MAC } from './node-spec.ts';
+import { nodeSpec, podAddresses } from './node-spec.ts';
 
 export interface MemoryAgent {
   readonly agent: Agent;
@@ -28,9 +28,8 @@ export async function startMemoryAgent(
 ): Promise<MemoryAgent> {
   const nodeName = 'n0' as NodeName;
   const kernel = createMemoryKernel();
-  kernel.plugLink(PRIMARY_MAC);
   const spec = nodeSpec(podAddresses(addressCount), 1);
-  kernel.plugLink(spec.enis[1]?.mac ?? '');
+  for (const { mac } of spec.enis) kernel.plugLink(mac);
   for (const path of netnsPaths) kernel.makeNamespace(path);
   const cluster = createSimCluster({ clock: systemClock, random: systemRandom });
   const node = cluster.admin.applyNode({ name: nodeName, zone: 'us-west-2a' });

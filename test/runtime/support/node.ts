@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import type { AgentSnapshot } from '../../../src/agent/agent-snapshot.ts';
 import type { AddressFamily } from '../../../src/domain/address/families.ts';
 import type { NodeNetworkStatus } from '../../../src/domain/ipam/node-network.ts';
-import { specEni } from '../../../src/domain/ipam/testing-node.ts';
+import { NODE_ADDRESS, primaryEni, specEni } from '../../../src/domain/ipam/testing-node.ts';
 import { makeNamespace, type TestNamespace } from '../../netns/linux-support.ts';
 import { type AgentProcess, startAgentProcess } from './agent.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { type PublishedSpec, readJson, statusPath, writeJson } from './file-cluster.ts';
 import type { Death } from './mortal.ts';
-import { grantedAddresses, NODE_ADDRESS, nodeSpec, POD_PREFIX, PRIMARY_MAC } from './node-spec.ts';
+import { grantedAddresses, nodeSpec, POD_PREFIX } from './node-spec.ts';
 import { PLUGIN } from './skip.ts';
 
 /** The host outside: on the node's subnet, and beyond the VPC. */
@@ -127,7 +127,7 @@ function plugEnis(host: TestNamespace, outside: TestNamespace): void {
   const far = `netns ${outside.pid}`;
   batch(host, [
     'link set lo up',
-    `link add eth0 address ${PRIMARY_MAC} type veth peer name eth0 ${far}`,
+    `link add eth0 address ${primaryEni.mac} type veth peer name eth0 ${far}`,
     `link add eth1 address ${eni.mac} type veth peer name eth1 ${far}`,
   ]);
   batch(outside, [
