@@ -41,7 +41,6 @@ interface Question {
 interface Collection<T> {
   readonly setName: string;
   readonly idParameter: string;
-  readonly idFilter: string;
   readonly idOf: (item: T) => string;
   /** What EC2 calls one that is asked for by the id parameter and does not exist. */
   readonly notFoundCode: string;
@@ -62,7 +61,8 @@ const byIds =
     call(ec2, (ids as readonly Id[] | undefined) ?? all(truth));
 
 function describe<T>(collection: Collection<T>): Action {
-  const { idParameter, idFilter, filters: known, tagsOf } = collection;
+  const { idParameter, filters: known, tagsOf } = collection;
+  const idFilter = filterOf(idParameter);
   return {
     parameters: [idParameter, 'Filter', 'MaxResults', 'NextToken'],
     run: async (params, context) => {
@@ -96,6 +96,10 @@ function describe<T>(collection: Collection<T>): Action {
   };
 }
 
+/** EC2's filter by id is called as its parameter, in kebab case: `SubnetId`, `subnet-id`. */
+const filterOf = (idParameter: string): string =>
+  idParameter.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+
 const readFilters = (params: Params): Filters =>
   new Map(
     params
@@ -125,7 +129,6 @@ function eniFilterOf({ ids, filters }: Question): EniFilter {
 const enis: Collection<Ec2Eni> = {
   setName: 'networkInterfaceSet',
   idParameter: 'NetworkInterfaceId',
-  idFilter: 'network-interface-id',
   idOf: (eni) => eni.eniId,
   notFoundCode: 'InvalidNetworkInterfaceID.NotFound',
   read: ({ ec2 }, question) => ec2.describeNetworkInterfaces(eniFilterOf(question)),
@@ -144,7 +147,6 @@ const enis: Collection<Ec2Eni> = {
 const instances: Collection<Ec2Instance> = {
   setName: 'reservationSet',
   idParameter: 'InstanceId',
-  idFilter: 'instance-id',
   idOf: (instance) => instance.instanceId,
   notFoundCode: 'InvalidInstanceID.NotFound',
   read: byIds<Ec2Instance, InstanceId>(
@@ -182,7 +184,6 @@ async function readSubnets(
 const subnets: Collection<TaggedSubnet> = {
   setName: 'subnetSet',
   idParameter: 'SubnetId',
-  idFilter: 'subnet-id',
   idOf: (subnet) => subnet.subnetId,
   notFoundCode: 'InvalidSubnetID.NotFound',
   read: readSubnets,
@@ -194,7 +195,6 @@ const subnets: Collection<TaggedSubnet> = {
 const groups: Collection<Ec2SecurityGroup> = {
   setName: 'securityGroupInfo',
   idParameter: 'GroupId',
-  idFilter: 'group-id',
   idOf: (group) => group.securityGroupId,
   notFoundCode: 'InvalidGroup.NotFound',
   read: byIds<Ec2SecurityGroup, SecurityGroupId>(
@@ -208,7 +208,6 @@ const groups: Collection<Ec2SecurityGroup> = {
 const vpcs: Collection<Ec2Vpc> = {
   setName: 'vpcSet',
   idParameter: 'VpcId',
-  idFilter: 'vpc-id',
   idOf: (vpc) => vpc.vpcId,
   notFoundCode: 'InvalidVpcID.NotFound',
   read: byIds<Ec2Vpc, VpcId>(
@@ -222,7 +221,6 @@ const vpcs: Collection<Ec2Vpc> = {
 const instanceTypes: Collection<InstanceLimits> = {
   setName: 'instanceTypeSet',
   idParameter: 'InstanceType',
-  idFilter: 'instance-type',
   idOf: (limits) => limits.instanceType,
   notFoundCode: 'InvalidInstanceType',
   read: byIds<InstanceLimits, string>(
@@ -249,7 +247,6 @@ const listedRules = (truth: Ec2Truth): readonly ListedRule[] =>
 const groupRules: Collection<ListedRule> = {
   setName: 'securityGroupRuleSet',
   idParameter: 'SecurityGroupRuleId',
-  idFilter: 'security-group-rule-id',
   idOf: ({ ruleId }) => ruleId,
   notFoundCode: 'InvalidSecurityGroupRuleId.NotFound',
   read: ({ truth }) => Promise.resolve(done(listedRules(truth))),
@@ -261,7 +258,6 @@ const groupRules: Collection<ListedRule> = {
 const endpoints: Collection<never> = {
   setName: 'vpcEndpointSet',
   idParameter: 'VpcEndpointId',
-  idFilter: 'vpc-endpoint-id',
   idOf: () => '',
   notFoundCode: 'InvalidVpcEndpointId.NotFound',
   read: () => Promise.resolve(done([])),
