@@ -40,6 +40,22 @@ suite('eniwhere status', () => {
     assert.match(out, /Nothing is missing, and no pod waits\.\n$/);
   });
 
+  test('says which nodes have prefixes and which have IPv6, where any have', async () => {
+    const kinds = /^(In mode|With IP)/m;
+    assert.match((await status([], 'scenarios/prefixes.yaml')).out, /✓\nIn mode Prefix: first, second\n\n/);
+    assert.match((await status([], 'scenarios/families.yaml')).out, /✓\nWith IPv4 and IPv6: all nodes\n\n/);
+    assert.doesNotMatch((await status([])).out, kinds);
+    const { nodes } = JSON.parse((await status(['-o', 'json'], 'scenarios/prefixes.yaml')).out);
+    assert.deepEqual(
+      nodes.map((node: Record<string, unknown>) => [node['name'], node['mode'], node['addressFamilies']]),
+      [
+        ['first', 'Prefix', ['IPv4']],
+        ['old', 'SecondaryIP', ['IPv4']],
+        ['second', 'Prefix', ['IPv4']],
+      ],
+    );
+  });
+
   test('gives programs the same', async () => {
     const { out } = await status(['-o', 'json']);
     const { nodes, subnets, problems } = JSON.parse(out);

@@ -1,8 +1,10 @@
 // `eniwhere status`: a cluster at a glance, once or again and again.
 
 import type { Command } from 'commander';
-import { type ClusterStatus, clusterStatus } from '../domain/explain/cluster-status.ts';
+import { isDualStack } from '../domain/address/families.ts';
+import { type ClusterStatus, clusterStatus, type NodeStatus } from '../domain/explain/cluster-status.ts';
 import { listed } from '../domain/explain/explain-node.ts';
+import { sameData } from '../domain/same-data.ts';
 import { interruptOn } from '../lab/scenario/interrupt.ts';
 import type { Palette } from '../lab/scenario/report.ts';
 import { columns } from './columns.ts';
@@ -123,6 +125,7 @@ function statusText({ nodes, subnets, problems }: ClusterStatus, palette: Palett
       ],
       new Set([5, 6, 7, 8]),
     ),
+    ...kindsText(nodes),
     '',
     palette.strong(`Subnets of pods (${subnets.length})`),
     ...columns(
@@ -148,6 +151,20 @@ function statusText({ nodes, subnets, problems }: ClusterStatus, palette: Palett
     '',
     ...problemText(problems, palette),
   ];
+}
+
+/** Of what not every reader takes for granted: single IPv4 addresses are not told. */
+function kindsText(nodes: readonly NodeStatus[]): readonly string[] {
+  const kinds: readonly (readonly [string, (node: NodeStatus) => boolean])[] = [
+    ['In mode Prefix', ({ mode }) => mode === 'Prefix'],
+    ['With IPv4 and IPv6', ({ addressFamilies = [] }) => isDualStack(addressFamilies)],
+    ['With IPv6 alone', ({ addressFamilies = [] }) => sameData(addressFamilies, ['IPv6'])],
+  ];
+  return kinds.flatMap(([title, is]) => {
+    const names = nodes.filter(is).map((node) => node.name);
+    if (names.length === 0) return [];
+    return [`${title}: ${names.length === nodes.length ? 'all nodes' : listed(names)}`];
+  });
 }
 
 function problemText(problems: ClusterStatus['problems'], palette: Palette): readonly string[] {

@@ -1,7 +1,9 @@
 // A cluster at a glance: nodes, subnets, and what waits and why.
 
+import type { AddressFamily } from '../address/families.ts';
 import { usableAddressCount } from '../address/subnet.ts';
 import type { Cidr } from '../address/ip.ts';
+import type { Mode } from '../ipam/mode.ts';
 import { choiceText, explainNode } from './explain-node.ts';
 import { networkOf, type Picture, podsOn } from './picture.ts';
 
@@ -12,6 +14,9 @@ export interface NodeStatus {
   /** What the node uses, by which rule. */
   readonly uses: string;
   readonly source: string;
+  /** As published, like the families: absent until the controller has. */
+  readonly mode?: Mode;
+  readonly addressFamilies?: readonly AddressFamily[];
   readonly eniCount: number;
   readonly podCount: number;
   readonly usedCount: number;
@@ -63,6 +68,9 @@ function nodeStatus(picture: Picture, name: string): NodeStatus {
     instanceType: found.instanceType ?? '',
     uses: selection === undefined ? '' : choiceText(selection),
     source: selection?.source ?? '',
+    ...(network === undefined
+      ? {}
+      : { mode: network.spec.mode, addressFamilies: network.spec.addressFamilies }),
     eniCount: network?.spec.enis.filter((eni) => !eni.primary).length ?? 0,
     podCount: podsOn(picture, name).length,
     usedCount: found.addresses?.usedCount ?? 0,
