@@ -35,6 +35,7 @@ function nodeText(found: NodeExplanation, palette: Palette): readonly string[] {
               `  ${matched ? palette.good('>') : palette.quiet('-')} ${rule.padEnd(RULE_WIDTH)}  ${detail}`,
           ),
         ]),
+    ...familiesText(found, palette),
     ...(addresses === undefined ? [] : ['', ...addressesText(addresses, palette)]),
     ...(conditions.length === 0
       ? []
@@ -55,6 +56,17 @@ function nodeText(found: NodeExplanation, palette: Palette): readonly string[] {
     ...section('Next', nextText(found), palette),
   ];
 }
+
+const familiesText = (
+  { addressFamilies, addressFamiliesBy }: NodeExplanation,
+  palette: Palette,
+): readonly string[] =>
+  addressFamilies === undefined
+    ? []
+    : [
+        '',
+        `${palette.strong('Address families')}: ${addressFamilies.join(' and ')}, by ${addressFamiliesBy}`,
+      ];
 
 function nextText({ next, missing }: NodeExplanation): readonly string[] {
   if (next.length > 0) return next;

@@ -25,6 +25,19 @@ suite('eniwhere explain node', () => {
     assert.match(out, /WARM_IP_TARGET keeps 2 addresses free/);
   });
 
+  test('says which address families pods get, and by what', async () => {
+    const families = /^Address families: .*$/m;
+    assert.deepEqual(
+      (await explain('node node-1')).out.match(families)?.[0].split(', by ')[0],
+      'Address families: IPv4',
+    );
+    const { out } = await explain('node four-1', 'scenarios/families.yaml');
+    assert.equal(
+      out.match(families)?.[0],
+      'Address families: IPv4 and IPv6, by spec.addressFamilies of class four',
+    );
+  });
+
   test('U46 [SEL-1] a name that nobody has: the key, the value, the candidates and the command that fixes it', async () => {
     const { exitCode, out } = await explain('node node-2');
     assert.equal(exitCode, 1);

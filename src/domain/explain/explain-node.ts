@@ -1,5 +1,6 @@
 // Why a node's network is as it is: the rules tried, the addresses and their targets, what is missing, what comes next.
 
+import type { AddressFamily } from '../address/families.ts';
 import type { TriedRule } from '../eniconfig/select-eni-config.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { Condition, SpecEni } from '../ipam/node-network.ts';
@@ -42,6 +43,9 @@ export interface NodeExplanation {
   readonly instanceType?: string;
   readonly zone?: string;
   readonly className?: string;
+  /** What pods of the node are to get, and who says so. */
+  readonly addressFamilies?: readonly AddressFamily[];
+  readonly addressFamiliesBy?: string;
   /** By the rules, on what is in the cluster now. */
   readonly selection?: Selection;
   readonly tried: readonly TriedRule[];
@@ -82,6 +86,7 @@ export function explainNode(picture: Picture, name: string): NodeExplanation {
     ...(instance === undefined ? {} : { instanceType: instance.instanceType }),
     ...(zone === undefined ? {} : { zone }),
     ...(replayed?.className === undefined ? {} : { className: replayed.className }),
+    ...(replayed === undefined ? {} : familiesOf(replayed)),
     ...(selection === undefined ? {} : { selection }),
     tried: replayed?.decision.tried ?? [],
     ...(network === undefined ? {} : { published: network.spec.selection }),
@@ -93,6 +98,18 @@ export function explainNode(picture: Picture, name: string): NodeExplanation {
     next: planned === undefined ? [] : nextSteps(planned),
   };
 }
+
+const familiesOf = ({
+  families,
+  className,
+  overrides,
+}: ReplayedSelection): Pick<NodeExplanation, 'addressFamilies' | 'addressFamiliesBy'> => ({
+  addressFamilies: families,
+  addressFamiliesBy:
+    overrides.addressFamilies === undefined
+      ? "the controller's ENABLE_IPv4 and ENABLE_IPv6"
+      : `spec.addressFamilies of class ${className}`,
+});
 
 const planOf = (
   picture: Picture,
@@ -169,6 +186,7 @@ function missingOf(picture: Picture, known: Known): readonly string[] {
       : []),
     ...(selection?.kind === 'None' ? [`${selection.message}; ${selection.fix}`] : []),
     ...driftOf(network, selection),
+    ...familyDriftOf(network, replayed),
     // Without a selection all that follows is for its sake.
     ...(selection?.kind === 'None' ? [] : waitingFor(picture, network, planned)),
     ...(network !== undefined && planned === undefined
@@ -183,6 +201,18 @@ function driftOf(network: PictureNetwork | undefined, selection: Selection | und
     return [];
   return [
     `published is ${choiceText(network.spec.selection)}, and the rules now give ${choiceText(selection)}: the controller follows within seconds when it runs`,
+  ];
+}
+
+function familyDriftOf(
+  network: PictureNetwork | undefined,
+  replayed: ReplayedSelection | undefined,
+): readonly string[] {
+  if (network === undefined || replayed === undefined) return [];
+  const { addressFamilies } = network.spec;
+  if (sameData(addressFamilies, replayed.families)) return [];
+  return [
+    `published is ${addressFamilies.join(' and ')}, and pods are to get ${replayed.families.join(' and ')}: the controller follows within seconds when it runs`,
   ];
 }
 
