@@ -80,11 +80,12 @@ async function phase(name: string, begin: () => void, isOver: () => boolean): Pr
   const { own, withCalls } = meter.waits();
   const started = counts.podsStarted;
   if (started > 0) {
-    const spread = (times: Float64Array): string =>
-      [0.5, 0.99, 1].map((share) => percentile(times, share).toFixed(1)).join(', ');
+    const spread = (times: Float64Array, digits = 1): string =>
+      [0.5, 0.99, 1].map((share) => percentile(times, share).toFixed(digits)).join(', ');
     lines.push(
       `  ${started} pods started; per pod ${(sumOf(counts.writes) / started).toFixed(3)} writes of NodeNetworks, ${Math.round(counts.bytes / started)} bytes`,
       `  from a pod's event to the decision, the queue included: p50, p99, max ${spread(own)} ms; with calls under way for the same node ${spread(withCalls)} ms`,
+      `  from a pod's binding to its address: p50, p99, max ${spread(meter.startTimes(), 0)} ms`,
     );
   }
   console.log(lines.join('\n'));

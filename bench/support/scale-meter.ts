@@ -1,5 +1,6 @@
 // What is measured of the large cluster, at the ports of controller and agents.
 
+import type { PodKey } from '../../src/domain/ids.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ControllerCluster } from '../../src/ports/cluster.ts';
 import { type BacklogMeter, createBacklogMeter, type Waits } from './backlog-meter.ts';
@@ -20,8 +21,12 @@ export interface MeterCounts {
 
 export interface Meter {
   counts(): MeterCounts;
-  podStarted(): void;
+  podBound(pod: PodKey): void;
+  podStarted(pod: PodKey): void;
+  /** Sorted milliseconds from a pod's binding to the answer of the ADD that gave it its address. */
+  startTimes(): Float64Array;
   waits(): Waits;
+  /** Forgets `startTimes` and `waits`. */
   resetWaits(): void;
   /** For the controller, and for the clients that answer it. */
   clock(clock: Clock): Clock;
@@ -40,7 +45,7 @@ export function createMeter(now: () => number): Meter {
     'status of agents': 0,
   };
   const backlog = createBacklogMeter(now);
-  let podsStarted = 0;
+  const starts = createStarts(now);
   let bytes = 0;
   const note = (write: Write, object: unknown): void => {
     writes[write] += 1;
@@ -51,16 +56,19 @@ export function createMeter(now: () => number): Meter {
   return {
     counts: () => ({
       decisions: backlog.decisionCount(),
-      podsStarted,
+      podsStarted: starts.count(),
       writes: { ...writes },
       bytes,
       controllerMs: backlog.busyMs(),
     }),
-    podStarted: () => {
-      podsStarted += 1;
-    },
+    podBound: starts.bound,
+    podStarted: starts.started,
+    startTimes: starts.times,
     waits: () => backlog.waits(),
-    resetWaits: () => backlog.reset(),
+    resetWaits: () => {
+      starts.reset();
+      backlog.reset();
+    },
     clock: (clock) => backlog.clock(clock),
     rounds: backlog.rounds,
     turnEnded: () => backlog.turnEnded(),
@@ -96,5 +104,35 @@ export function createMeter(now: () => number): Meter {
         return client.updateNodeNetworkStatus(record);
       },
     }),
+  };
+}
+
+interface Starts {
+  bound(pod: PodKey): void;
+  started(pod: PodKey): void;
+  /** Since the beginning. */
+  count(): number;
+  times(): Float64Array;
+  reset(): void;
+}
+
+function createStarts(now: () => number): Starts {
+  const boundAt = new Map<PodKey, number>();
+  let times: number[] = [];
+  let count = 0;
+  return {
+    bound: (pod) => {
+      boundAt.set(pod, now());
+    },
+    started: (pod) => {
+      count += 1;
+      times.push(now() - (boundAt.get(pod) ?? Number.NaN));
+      boundAt.delete(pod);
+    },
+    count: () => count,
+    times: () => Float64Array.from(times).sort(),
+    reset: () => {
+      times = [];
+    },
   };
 }

@@ -176,7 +176,8 @@ function createFleet(
   const bindPods = (nodeName: NodeName): void => {
     for (let n = 0; n < plan.podsPerNode; n += 1) {
       podCount += 1;
-      cluster.admin.applyPod({ namespace: 'default', name: `p${podCount}`, nodeName });
+      const pod = cluster.admin.applyPod({ namespace: 'default', name: `p${podCount}`, nodeName });
+      meter.podBound(pod.key);
     }
   };
   const end = (name: NodeName): void => {
@@ -238,7 +239,7 @@ function createPodCount(meter: Meter): PodCount {
         added: (sandbox) => {
           if (!live.has(sandbox.containerId)) {
             liveCount += 1;
-            meter.podStarted();
+            meter.podStarted(sandbox.pod);
           }
           live.set(sandbox.containerId, sandbox);
         },

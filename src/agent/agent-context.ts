@@ -57,6 +57,8 @@ export interface SharedState {
   pendingEnis: readonly EniId[];
   /** This node's pods as the API server told of them last; empty before it has. Writer: pod-follower. */
   pods: ReadonlyMap<PodKey, PodRecord>;
+  /** Whether it has told of them. Writer: pod-follower. */
+  podsHeard: boolean;
   /**
    * Addresses that the kernel may let reach instance metadata, be it by a table that is being replaced: a new pod gets
    * none of them. Writer: host-keeper.
@@ -82,6 +84,7 @@ export const initialState = (): SharedState => ({
   routed: new Map(),
   pendingEnis: [],
   pods: new Map(),
+  podsHeard: false,
   imdsOpen: new Set(),
   hostApplied: false,
   hostFailure: undefined,

@@ -18,6 +18,7 @@ export function followPods(context: AgentContext, onChange: () => void): Subscri
     scope: { nodeName },
     onEvent: (event) => {
       shared.pods = podsAfter(shared.pods, event);
+      shared.podsHeard = true;
       for (const key of told.keys()) if (!shared.pods.has(key)) told.delete(key);
       const changed = event.type === 'Snapshot' ? event.objects : [event.object];
       for (const pod of changed) if (shared.pods.has(pod.key)) tellFault(context, pod, told);

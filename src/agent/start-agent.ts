@@ -22,7 +22,7 @@ import { createReaper } from './reaper.ts';
 import { createPodRepairer } from './repair-pods.ts';
 import { createSpecFollower } from './spec-follower.ts';
 import type { StatusChange } from './status-change.ts';
-import { statusDelayMs } from './status-pace.ts';
+import { isReadinessNews, statusDelayMs } from './status-pace.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { createWorker, type Worker } from './worker.ts';
 
@@ -138,6 +138,8 @@ function assemble(deps: AgentDeps): Parts {
     followPods(context, () => {
       host.onPods();
       pool.notify();
+      // The first readiness is told together with the pods that wait, if there are any.
+      if (isReadinessNews(context)) onChange('Generation');
     }),
   ];
   return {

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Condition } from '../domain/ipam/node-network.ts';
-import { servingWorld, STATUS_GAP_MS, type World } from './testing-world.ts';
+import { createWorld, servingWorld, STATUS_GAP_MS, type World } from './testing-world.ts';
 
 const BATCH_MS = 400;
+const isReady = (world: World): boolean =>
+  world.status()?.conditions.some(({ type, status }) => type === 'AgentReady' && status === 'True') === true;
 const usedCount = (world: World): number | undefined => world.status()?.used.length;
 const ADDRESSES = ['10.1.0.4', '10.1.0.5', '10.1.0.6'];
 
@@ -49,5 +51,33 @@ describe('the pace of the status [COST-2]', () => {
       await world.wait(BATCH_MS);
       assert.equal(usedCount(world), n + 1);
     }
+  });
+
+  test('a new node says in one write that its agent serves and what the pods got that waited for it', async () => {
+    const world = await createWorld();
+    const names = ['a', 'b', 'c'];
+    for (const name of names) world.applyPod(name, {});
+    await world.start();
+    await world.publish({ enis: [{ addresses: ADDRESSES }] });
+    for (const name of names) await world.add(name);
+    await world.wait(BATCH_MS);
+    assert.deepEqual([isReady(world), usedCount(world), world.statusWriteCount()], [true, 3, 1]);
+  });
+
+  test('a new node whose pods do not come for an address says that its agent serves after the gap', async () => {
+    const world = await createWorld();
+    world.applyPod('a', {});
+    await world.start();
+    await world.publish({ enis: [{ addresses: ADDRESSES }] });
+    await world.wait(STATUS_GAP_MS);
+    assert.deepEqual([isReady(world), world.statusWriteCount()], [true, 1]);
+  });
+
+  test('a new node without pods that wait says at once that its agent serves', async () => {
+    const world = await createWorld();
+    await world.start();
+    // It is there for a second before this goes on.
+    await world.publish({ enis: [{ addresses: ADDRESSES }] });
+    assert.equal(isReady(world), true);
   });
 });

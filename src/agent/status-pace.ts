@@ -15,6 +15,7 @@ const GENERATION_MS = 15_000;
 export function statusDelayMs(context: AgentContext, change: StatusChange): number {
   const { shared, clock } = context;
   if (isAwaited(context)) return BATCH_MS;
+  if (isReadinessNews(context)) return isPassing(context) && podsMayWait(context) ? GAP_MS : BATCH_MS;
   if (change === 'Generation') return GENERATION_MS;
   const { statusWrittenAt } = shared;
   const restMs = statusWrittenAt === undefined ? 0 : statusWrittenAt + GAP_MS - clock.bootNow();
@@ -22,15 +23,38 @@ export function statusDelayMs(context: AgentContext, change: StatusChange): numb
 }
 
 /** Whether the controller, or a person, is held up by what the object says. */
-function isAwaited(context: AgentContext): boolean {
-  const { record } = context.shared;
+function isAwaited({ shared: { record } }: AgentContext): boolean {
   if (record === undefined) return false;
   const { spec, status } = record;
   const isGivingBack =
     status.withdrawn.length > 0 || spec.enis.some(({ withdrawing }) => withdrawing.length > 0);
-  const has = (type: string): string | undefined =>
-    status.conditions.find((one) => one.type === type)?.status;
   // Where addresses are short, each one that is told of counts.
-  const isShort = has('AddressesAvailable') === 'False';
-  return isGivingBack || isShort || has('AgentReady') !== agentReady(context).status;
+  const isShort = status.conditions.some(
+    ({ type, status: has }) => type === 'AddressesAvailable' && has === 'False',
+  );
+  return isGivingBack || isShort;
+}
+
+/** Whether the object does not say yet whether this agent serves. */
+export function isReadinessNews(context: AgentContext): boolean {
+  const told = context.shared.record?.status.conditions.find(({ type }) => type === 'AgentReady');
+  return told?.status !== agentReady(context).status;
+}
+
+/** Whether the agent comes up in the ordinary way; what has gone wrong is told at once. */
+function isPassing(context: AgentContext): boolean {
+  const { reason } = agentReady(context);
+  return reason === 'Starting' || reason === 'Serving';
+}
+
+/**
+ * Whether pods of the node have no address yet, as far as it is known which there are: what they are about to get is told
+ * in the same write.
+ */
+function podsMayWait({ shared, store }: AgentContext): boolean {
+  if (!shared.podsHeard) return true;
+  const served = new Set([...store.ledger().allocations.values()].map(({ pod }) => pod));
+  return [...shared.pods.values()].some(
+    ({ key, hostNetwork, finished, deleting }) => !hostNetwork && !finished && !deleting && !served.has(key),
+  );
 }
