@@ -1,7 +1,8 @@
 // What of an AWS account only the tools look at: routes, endpoints, rules of security groups, instance metadata. The
 // controller needs none of it.
 
-import type { DefaultRoute, SubnetReservations } from '../domain/doctor/account-picture.ts';
+import type { SubnetReservations } from '../domain/address/subnet-reservations.ts';
+import type { DefaultRoute } from '../domain/doctor/account-picture.ts';
 import type { GroupRules } from '../domain/doctor/security-group-rule.ts';
 import type { VpcEndpoint } from '../domain/doctor/vpc-endpoint.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../domain/ids.ts';

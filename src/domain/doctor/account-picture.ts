@@ -1,6 +1,7 @@
 // What only an account can tell, beside the picture of the cluster: networks of the VPC, routes, instance metadata.
 
 import type { Cidr, Ip } from '../address/ip.ts';
+import type { SubnetReservations } from '../address/subnet-reservations.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
 import type { PermissionFinding } from './permission-finding.ts';
 import type { GroupRules } from './security-group-rule.ts';
@@ -9,14 +10,6 @@ import type { VpcEndpoint } from './vpc-endpoint.ts';
 export interface UsedAddresses {
   readonly addresses: readonly Ip[];
   readonly prefixes: readonly Cidr[];
-}
-
-/** What subnet CIDR reservations keep of a subnet's IPv4 block. */
-export interface SubnetReservations {
-  /** For prefixes: they are taken of nothing else. */
-  readonly prefix: readonly Cidr[];
-  /** For addresses that somebody names: neither single ones nor prefixes are taken of them by themselves. */
-  readonly explicit: readonly Cidr[];
 }
 
 export type DefaultRoute = 'nat-gateway' | 'internet-gateway' | 'other' | 'none';

@@ -1,11 +1,15 @@
 // Checks of ENIConfigs, subnets and routes.
 
-import { cidrContainsCidr, cidrSize } from '../address/cidr.ts';
-import { freeBlockCount } from '../address/free-blocks.ts';
-import { reservedAddresses, usableAddressCount } from '../address/subnet.ts';
+import { cidrContainsCidr } from '../address/cidr.ts';
+import {
+  freeBlocksFor,
+  NO_RESERVATIONS,
+  reservedBlocks,
+  unreservedCount,
+} from '../address/subnet-reservations.ts';
 import { listed } from '../explain/explain-node.ts';
 import { instanceOf, type Picture } from '../explain/picture.ts';
-import type { AccountPicture, SubnetReservations } from './account-picture.ts';
+import type { AccountPicture } from './account-picture.ts';
 import { metadataPods } from './cluster-checks.ts';
 import type { Found } from './finding.ts';
 import { podSubnets } from './pod-sources.ts';
@@ -121,10 +125,10 @@ const SCARCE_SHARE = 0.1;
 export function checkFreeAddresses(picture: Picture, { reservations }: AccountPicture): readonly Found[] {
   return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
     // EC2 does not count as free what a reservation keeps, so it is no part of the whole either.
-    const { prefix, explicit } = reservations?.get(subnet.subnetId) ?? NO_RESERVATIONS;
-    const keptCount = [...prefix, ...explicit].reduce((sum, block) => sum + Number(cidrSize(block)), 0);
-    const outside = keptCount === 0 ? '' : ` outside what is reserved (${listed([...prefix, ...explicit])})`;
-    const usable = Math.max(0, usableAddressCount(subnet.cidr) - keptCount);
+    const reserved = reservations?.get(subnet.subnetId) ?? NO_RESERVATIONS;
+    const blocks = reservedBlocks(reserved);
+    const outside = blocks.length === 0 ? '' : ` outside what is reserved (${listed(blocks)})`;
+    const usable = unreservedCount(subnet.cidr, reserved);
     const free = subnet.freeAddressCount;
     if (free >= usable * SCARCE_SHARE && free > 1) return [];
     const isFull = free <= 1;
@@ -141,28 +145,14 @@ export function checkFreeAddresses(picture: Picture, { reservations }: AccountPi
   });
 }
 
-const BLOCK_LENGTH = 28;
-
-const NO_RESERVATIONS: SubnetReservations = { prefix: [], explicit: [] };
-
 /** A free address count says nothing of whole blocks of 16, which prefixes need (U08). */
 export function checkFreeBlocks(picture: Picture, { used, reservations }: AccountPicture): readonly Found[] {
   if (used === undefined) return [];
   return [...podSubnets(picture)].flatMap(([subnet, names]): readonly Found[] => {
     const taken = used.get(subnet.subnetId) ?? { addresses: [], prefixes: [] };
-    const { prefix, explicit } = reservations?.get(subnet.subnetId) ?? NO_RESERVATIONS;
-    // Where blocks are reserved for prefixes, EC2 takes them of nothing else.
-    const free = (prefix.length > 0 ? prefix : [subnet.cidr]).reduce(
-      (sum, block) =>
-        sum +
-        freeBlockCount({
-          subnet: block,
-          blockLength: BLOCK_LENGTH,
-          used: [...taken.addresses, ...taken.prefixes],
-          reserved: [...reservedAddresses(subnet.cidr), ...explicit],
-        }),
-      0,
-    );
+    const reserved = reservations?.get(subnet.subnetId) ?? NO_RESERVATIONS;
+    const { prefix } = reserved;
+    const free = freeBlocksFor(subnet.cidr, reserved, [...taken.addresses, ...taken.prefixes]);
     if (free > 0) return [];
     if (prefix.length > 0)
       return [

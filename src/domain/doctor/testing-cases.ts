@@ -189,7 +189,7 @@ export const clusterCases: readonly Case[] = [
     severity: 'warning',
     picture: { subnets: [subnet({ freeAddressCount: 5 })] },
     account: { reservations: new Map([[POD_SUBNET, { prefix: [cidr('100.64.0.128/25')], explicit: [] }]]) },
-    says: /has 5 of 123 addresses free outside what is reserved \(100\.64\.0\.128\/25\)/,
+    says: /has 5 of 124 addresses free outside what is reserved \(100\.64\.0\.128\/25\)/,
   },
   {
     title: 'U08 whole blocks, and none in the reservation',

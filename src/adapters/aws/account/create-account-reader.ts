@@ -10,7 +10,7 @@ import {
   type Filter,
   GetSubnetCidrReservationsCommand,
 } from '@aws-sdk/client-ec2';
-import type { SubnetReservations } from '../../../domain/doctor/account-picture.ts';
+import type { SubnetReservations } from '../../../domain/address/subnet-reservations.ts';
 import type { SubnetId } from '../../../domain/ids.ts';
 import type { Ec2Outcome } from '../../../ports/ec2.ts';
 import type { AccountReader } from '../../../ports/account.ts';

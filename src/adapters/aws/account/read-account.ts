@@ -10,7 +10,8 @@ import type {
 } from '@aws-sdk/client-ec2';
 import { parseCidr } from '../../../domain/address/cidr.ts';
 import type { Cidr } from '../../../domain/address/ip.ts';
-import type { DefaultRoute, SubnetReservations } from '../../../domain/doctor/account-picture.ts';
+import type { SubnetReservations } from '../../../domain/address/subnet-reservations.ts';
+import type { DefaultRoute } from '../../../domain/doctor/account-picture.ts';
 import type { GroupRules, SecurityGroupRule } from '../../../domain/doctor/security-group-rule.ts';
 import type { EniId, InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../../domain/ids.ts';
 import type { RouteFacts, VpcEndpointFacts, VpcRoutes } from '../../../ports/account.ts';
