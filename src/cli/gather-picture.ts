@@ -2,12 +2,14 @@
 
 import { completePicture } from '../domain/explain/complete-picture.ts';
 import type { Ec2Picture, Picture, PictureSettings } from '../domain/explain/picture.ts';
+import type { SubnetFacts } from '../domain/eniconfig/eni-config.ts';
 import type { InstanceId, SecurityGroupId, SubnetId } from '../domain/ids.ts';
 import { DEFAULT_ENI_CONFIG_KEY } from '../domain/eniconfig/selection-input.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import { knownLimits } from '../domain/instance/instance-types.ts';
 import { addressFamiliesOf, type Environment, settingsReader } from '../domain/settings-reader.ts';
 import { err, ok, type Result } from '../domain/result.ts';
+import type { AccountReader } from '../ports/account.ts';
 import type { Clock } from '../ports/clock.ts';
 import type {
   ClusterReader,
@@ -19,12 +21,21 @@ import type {
 } from '../ports/cluster.ts';
 import type { Ec2Outcome, Ec2Reader } from '../ports/ec2.ts';
 
+export type ReservationReader = Pick<AccountReader, 'describeReservations'>;
+
 export interface PictureSources {
   readonly cluster: ClusterReader;
   /** Why the cluster cannot be followed, as far as it has been noticed. */
   readonly trouble: () => string | undefined;
   /** EC2 and its Region, or why it cannot be asked. */
-  readonly ec2: { readonly reader: Ec2Reader; readonly region: string } | string;
+  readonly ec2:
+    | {
+        readonly reader: Ec2Reader;
+        readonly region: string;
+        /** Where they matter: a request for each subnet. */
+        readonly reservations?: ReservationReader;
+      }
+    | string;
   readonly clock: Clock;
   /** The controller's settings, as far as a person gave them. */
   readonly settings: Environment;
@@ -36,6 +47,8 @@ const OWN_KINDS: readonly Kind[] = ['EniConfig', 'NodeNetwork', 'NodeNetworkClas
 export interface GatheredPicture extends Picture {
   /** Kinds that the API server does not know, each with its sentence. */
   readonly unknownKinds: readonly string[];
+  /** What EC2 does not tell, each with its cause, where the rest is known. */
+  readonly unread: readonly string[];
 }
 
 export async function gatherPicture(sources: PictureSources): Promise<Result<GatheredPicture, string>> {
@@ -81,7 +94,7 @@ export async function gatherPicture(sources: PictureSources): Promise<Result<Gat
     limits: asked.limits,
     settings: settings.value,
   });
-  return ok({ ...picture, unknownKinds });
+  return ok({ ...picture, unknownKinds, unread: asked.unread });
 }
 
 /** The API server has answered by then, or does not. */
@@ -151,39 +164,77 @@ interface Known {
 interface Asked {
   readonly ec2: Ec2Picture | string;
   readonly limits: ReadonlyMap<string, InstanceLimits>;
+  readonly unread: readonly string[];
 }
 
 async function askEc2(from: PictureSources['ec2'], known: Known): Promise<Asked> {
   const types = new Set(known.networks.map(({ spec }) => spec.instance.instanceType));
   const shipped = limitsByType([...types].flatMap((type) => knownLimits(type) ?? []));
-  if (typeof from === 'string') return { ec2: from, limits: shipped };
+  const unasked = (why: string): Asked => ({ ec2: why, limits: shipped, unread: [] });
+  if (typeof from === 'string') return unasked(from);
   const { reader, region } = from;
   const ids = known.nodes.flatMap((node): readonly InstanceId[] =>
     node.instanceId === undefined ? [] : [node.instanceId],
   );
   const instances = await reader.describeInstances(ids);
-  if (instances.kind !== 'ok') return { ec2: because(instances), limits: shipped };
+  if (instances.kind !== 'ok') return unasked(because(instances));
   const parsed = known.eniConfigs.flatMap(({ spec }) => (spec.kind === 'Parsed' ? [spec.eniConfig] : []));
   const subnetIds = new Set<SubnetId>([
     ...parsed.map((one) => one.subnetId),
     ...instances.value.map((one) => one.primarySubnetId),
   ]);
   const subnets = await reader.describeSubnets([...subnetIds]);
-  if (subnets.kind !== 'ok') return { ec2: because(subnets), limits: shipped };
+  if (subnets.kind !== 'ok') return unasked(because(subnets));
   const groupIds = new Set<SecurityGroupId>(parsed.flatMap((one) => one.securityGroupIds));
   const groups = await reader.describeSecurityGroups([...groupIds]);
-  if (groups.kind !== 'ok') return { ec2: because(groups), limits: shipped };
+  if (groups.kind !== 'ok') return unasked(because(groups));
   for (const one of instances.value) types.add(one.instanceType);
   const limits = await reader.describeInstanceTypes([...types]);
+  const { unread, ...kept } = await askReservations(from, subnets.value);
   return {
     ec2: {
       region,
       instances: new Map(instances.value.map((one) => [one.instanceId, one])),
       subnets: new Map(subnets.value.map((one) => [one.subnetId, one])),
       groupVpcs: new Map(groups.value.map((one) => [one.securityGroupId, one.vpcId])),
+      ...kept,
     },
+    unread,
     limits: limits.kind === 'ok' ? limitsByType([...shipped.values(), ...limits.value]) : shipped,
   };
+}
+
+type Kept = Pick<Ec2Picture, 'reservations' | 'used'> & { readonly unread: readonly string[] };
+
+/** What is reserved, and what is left of the blocks for prefixes: free counts tell of neither. */
+async function askReservations(
+  { reader, reservations: account }: Exclude<PictureSources['ec2'], string>,
+  subnets: readonly SubnetFacts[],
+): Promise<Kept> {
+  if (account === undefined) return { unread: [] };
+  const found = await account.describeReservations(subnets.map((one) => one.subnetId));
+  if (found.kind !== 'ok')
+    return { unread: [`reservations of subnets cannot be read: ${because(found)}: none is reckoned with`] };
+  const reservations = found.value;
+  const reserved = subnets.filter((one) => (reservations.get(one.subnetId)?.prefix ?? []).length > 0);
+  if (reserved.length === 0) return { reservations, unread: [] };
+  const vpcIds = [...new Set(reserved.map((one) => one.vpcId))];
+  const enis = await reader.describeNetworkInterfaces({ vpcIds });
+  if (enis.kind !== 'ok')
+    return {
+      reservations,
+      unread: [
+        `network interfaces cannot be read: ${because(enis)}: what others have of reserved blocks is not known`,
+      ],
+    };
+  const used = reserved.map(({ subnetId }) => {
+    const there = enis.value.filter((eni) => eni.subnetId === subnetId);
+    return [
+      subnetId,
+      there.flatMap((eni) => [eni.primaryAddress, ...eni.addresses, ...eni.prefixes]),
+    ] as const;
+  });
+  return { reservations, used: new Map(used), unread: [] };
 }
 
 const limitsByType = (limits: readonly InstanceLimits[]): ReadonlyMap<string, InstanceLimits> =>

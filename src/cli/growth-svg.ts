@@ -1,6 +1,5 @@
 // The picture of growth: the use of each subnet over the number of nodes, as SVG.
 
-import { usableAddressCount } from '../domain/address/subnet.ts';
 import type { Forecast } from '../domain/capacity/grow.ts';
 import type { CapacityModel } from '../domain/capacity/model.ts';
 
@@ -23,8 +22,8 @@ export function growthSvg(model: CapacityModel, { steps, full, present }: Foreca
   const y = (share: number): number => PLOT.bottom - Math.min(1, share) * (PLOT.bottom - PLOT.top);
   const stride = Math.max(1, Math.ceil(steps.length / POINTS_MAX));
   const shown = steps.filter((_, at) => at % stride === 0 || at === steps.length - 1);
-  const lines = model.subnets.map((subnet, index) => {
-    const usable = Math.max(1, usableAddressCount(subnet.cidr));
+  const lines = model.subnets.map((_, index) => {
+    const usable = Math.max(1, present[index]?.usableCount ?? 1);
     const points = shown.map(
       (step) => `${x(step.nodeCount).toFixed(1)},${y((step.usedCounts[index] ?? 0) / usable).toFixed(1)}`,
     );

@@ -1,7 +1,7 @@
 // From a plan's file to the model: settings changed by --what-if, limits of the instance types filled in.
 
 import { parse } from 'yaml';
-import type { CapacityModel, PlannedGroup } from '../domain/capacity/model.ts';
+import type { CapacityModel, PlannedGroup, PlannedSubnet } from '../domain/capacity/model.ts';
 import type { InstanceLimits } from '../domain/instance/instance-limits.ts';
 import { err, ok, type Result } from '../domain/result.ts';
 import { type CapacityPlan, parseCapacityPlan } from '../protocol/capacity-plan.ts';
@@ -118,12 +118,19 @@ export function modelOf(
     });
   }
   if (unknown.length > 0) return err(unknown);
-  const subnets = plan.subnets.map(({ name, zone, cidr, for: role, used }) => ({
+  return ok({ subnets: plan.subnets.map(subnetOf), groups });
+}
+
+const subnetOf = (written: CapacityPlan['subnets'][number]): PlannedSubnet => {
+  const { name, zone, cidr, for: role, used, reservedForPrefixes: prefix, reserved: explicit } = written;
+  return {
     name,
     zone,
     cidr,
     for: role,
     otherCount: used,
-  }));
-  return ok({ subnets, groups });
-}
+    ...(prefix.length + explicit.length === 0
+      ? {}
+      : { reservations: { prefix, explicit }, otherBlockCount: written.usedBlocks }),
+  };
+};

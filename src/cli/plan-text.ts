@@ -1,6 +1,6 @@
 // What `eniwhere plan` says to people.
 
-import { type Forecast, freeIn } from '../domain/capacity/grow.ts';
+import { type Forecast, freeIn, hasBlocksApart } from '../domain/capacity/grow.ts';
 import type { CapacityModel } from '../domain/capacity/model.ts';
 import { maxPodsOf, podsOnNode } from '../domain/capacity/settle-node.ts';
 import type { Remedy } from '../domain/capacity/remedies.ts';
@@ -47,6 +47,12 @@ function presentText({ present }: Forecast, palette: Palette): readonly string[]
   return [
     palette.strong('Now'),
     ...columns([head, ...rows], NUMBER_COLUMNS),
+    ...present
+      .filter(hasBlocksApart)
+      .map(
+        ({ subnet, freeBlockCount }) =>
+          `${subnet.name} has ${freeBlockCount} whole blocks of 16 free in what is reserved for prefixes; the columns speak of the rest.`,
+      ),
     `Warm pools hold ${idle} addresses that no pod uses, beside ${pods} that pods have.`,
   ];
 }

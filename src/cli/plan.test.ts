@@ -70,6 +70,17 @@ suite('eniwhere plan', () => {
     assert.doesNotMatch(svg, /NaN|undefined/);
   });
 
+  test('U07 a reservation for prefixes takes room from single addresses', async () => {
+    const found = JSON.parse(
+      (await plan(EXAMPLE, ['--what-if', 'pods-a.reservedForPrefixes=100.64.1.0/24', '-o', 'json'])).out,
+    );
+    const [now, then] = [found.before, found].map(({ present }) =>
+      present.find((one: { subnet: { name: string } }) => one.subnet.name === 'pods-a'),
+    );
+    assert.deepEqual([now.usableCount, then.usableCount, then.freeBlockCount], [507, 252, 15]);
+    assert.ok(found.podMax < found.before.podMax);
+  });
+
   const groups = 'groups: [{ name: w, instanceType: m5.large, podsPerNode: 5, zones: [a] }]\n';
   const subnet = (fields: string): string => `subnets: [{ name: p, zone: a, ${fields} }]\n${groups}`;
   const wrong: readonly [string, string, readonly string[], RegExp][] = [
@@ -98,6 +109,24 @@ suite('eniwhere plan', () => {
       subnet('cidr: 10.0.0.0/28, used: 12'),
       [],
       /10\.0\.0\.0\/28 has 11 usable addresses, and 12 are said to be in use/,
+    ],
+    [
+      'more in use than is left beside reservations',
+      subnet('cidr: 10.0.0.0/24, reserved: [10.0.0.0/25], used: 128'),
+      [],
+      /10\.0\.0\.0\/24 has 127 usable addresses outside what is reserved, and 128 are said to be in use/,
+    ],
+    [
+      'more blocks in use than are reserved',
+      subnet('cidr: 10.0.0.0/24, reservedForPrefixes: 10.0.0.128/26, usedBlocks: 5'),
+      [],
+      /10\.0\.0\.0\/24 has 4 blocks of 16 reserved for prefixes, and 5 are said to be in use/,
+    ],
+    [
+      'a reservation outside its subnet',
+      subnet('cidr: 10.0.0.0/24, reserved: 10.0.1.0/28'),
+      [],
+      /10\.0\.1\.0\/28 is to be reserved and lies outside 10\.0\.0\.0\/24/,
     ],
     [
       'an unknown instance type',
@@ -138,8 +167,12 @@ suite('eniwhere plan', () => {
 });
 
 suite('eniwhere plan of a cluster', () => {
-  const live = (args: readonly string[], written?: Map<string, string>): Promise<Ran> =>
-    runCommand(['plan', '--scenario', 'docs/examples/trouble.yaml', ...args], {
+  const live = (
+    args: readonly string[],
+    written?: Map<string, string>,
+    scenario = 'docs/examples/trouble.yaml',
+  ): Promise<Ran> =>
+    runCommand(['plan', '--scenario', scenario, ...args], {
       readFile: (path) => Promise.resolve(ok(readFileSync(path, 'utf8'))),
       writeFile: (path, content) => {
         written?.set(path, content);
@@ -171,6 +204,17 @@ suite('eniwhere plan of a cluster', () => {
     const { out } = await live(['--save', 'mine.yaml'], written);
     const again = await plan(written.get('mine.yaml') ?? '');
     assert.equal(again.out, out);
+  });
+
+  test('knows what is reserved in it: --save writes it down, and blocks are counted apart', async () => {
+    const written = new Map<string, string>();
+    const { out } = await live(['--save', 'mine.yaml'], written, 'docs/examples/reserved.yaml');
+    assert.match(out, /^eu-west-1a has 5 whole blocks of 16 free in what is reserved for prefixes/m);
+    assert.match(
+      written.get('mine.yaml') ?? '',
+      /used: 0\n {4}reservedForPrefixes:\n {6}- 100\.64\.0\.128\/25\n/,
+    );
+    assert.equal((await plan(written.get('mine.yaml') ?? '')).out, out);
   });
 
   test('what-if works on it as on a file', async () => {

@@ -101,10 +101,11 @@ async function runPlan(context: CliContext, file: string | undefined, options: O
 
 /** The cluster as a person would have written it down. */
 async function writtenByCluster(context: CliContext, options: Options): Promise<Result<string, string>> {
-  const opened = await openPictures(context, options);
+  const opened = await openPictures(context, options, { reservations: true });
   if (!opened.ok) return opened;
   try {
     const picture = await opened.value.take();
+    if (picture.ok) for (const note of picture.value.unread) context.complain(`eniwhere: ${note}\n`);
     return picture.ok ? ok(stringify(planOfPicture(picture.value))) : picture;
   } finally {
     await opened.value.close();

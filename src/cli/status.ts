@@ -2,7 +2,12 @@
 
 import type { Command } from 'commander';
 import { isDualStack } from '../domain/address/families.ts';
-import { type ClusterStatus, clusterStatus, type NodeStatus } from '../domain/explain/cluster-status.ts';
+import {
+  type ClusterStatus,
+  clusterStatus,
+  type NodeStatus,
+  type SubnetStatus,
+} from '../domain/explain/cluster-status.ts';
 import { listed } from '../domain/explain/explain-node.ts';
 import { sameData } from '../domain/same-data.ts';
 import { interruptOn } from '../lab/scenario/interrupt.ts';
@@ -48,7 +53,11 @@ Examples:
 
 async function runStatus(context: CliContext, options: Options): Promise<number> {
   // Again and again EC2 would be asked for the whole cluster, out of the tokens that the controller lives on.
-  const opened = await openPictures(context, { ...options, offline: options.offline || options.watch });
+  const opened = await openPictures(
+    context,
+    { ...options, offline: options.offline || options.watch },
+    { reservations: true },
+  );
   if (!opened.ok) {
     context.complain(`eniwhere: ${opened.error}\n`);
     return EXIT.usage;
@@ -75,6 +84,7 @@ async function show(context: CliContext, { output }: Options, { taker, before }:
     context.complain(`eniwhere: ${picture.error}\n`);
     return EXIT.usage;
   }
+  for (const note of picture.value.unread) context.complain(`eniwhere: ${note}\n`);
   const status = clusterStatus(picture.value);
   if (before !== '') context.write(before);
   writeAnswer(context, output, {
@@ -132,7 +142,7 @@ function statusText({ nodes, subnets, problems }: ClusterStatus, palette: Palett
       [
         ['SUBNET', 'ENICONFIG', 'ZONE', 'CIDR', 'IN USE', '', 'FREE', 'PODS', 'IDLE'],
         ...subnets.map((one) => {
-          const share = one.usableCount === 0 ? 1 : 1 - one.freeCount / one.usableCount;
+          const share = one.unreservedCount === 0 ? 1 : 1 - one.freeCount / one.unreservedCount;
           return [
             one.subnetId,
             listed(one.eniConfigs),
@@ -148,6 +158,7 @@ function statusText({ nodes, subnets, problems }: ClusterStatus, palette: Palett
       ],
       new Set([5, 6, 7, 8]),
     ),
+    ...subnets.flatMap(reservedText),
     '',
     ...problemText(problems, palette),
   ];
@@ -165,6 +176,18 @@ function kindsText(nodes: readonly NodeStatus[]): readonly string[] {
     if (names.length === 0) return [];
     return [`${title}: ${names.length === nodes.length ? 'all nodes' : listed(names)}`];
   });
+}
+
+/** What the columns leave out: they speak of single addresses. */
+function reservedText({ subnetId, reservations, freeBlockCount }: SubnetStatus): readonly string[] {
+  if (reservations === undefined) return [];
+  const { prefix, explicit } = reservations;
+  const free = freeBlockCount === undefined ? '' : ` (${freeBlockCount} whole blocks of 16 free)`;
+  const kept = [
+    ...(prefix.length === 0 ? [] : [`${listed(prefix)} for prefixes${free}`]),
+    ...(explicit.length === 0 ? [] : [`${listed(explicit)} for addresses that somebody names`]),
+  ];
+  return [`Reserved in ${subnetId}: ${kept.join('; ')}`];
 }
 
 function problemText(problems: ClusterStatus['problems'], palette: Palette): readonly string[] {

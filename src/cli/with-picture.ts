@@ -2,12 +2,14 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { NO_INTERRUPT } from '../lab/scenario/interrupt.ts';
+import type { Lab } from '../lab/scenario/lab.ts';
 import { parseScenario, showMistakes } from '../lab/scenario/parse-scenario.ts';
 import { runTimeline } from '../lab/scenario/run-timeline.ts';
 import { err, ok, type Result } from '../domain/result.ts';
+import { done } from '../ports/outcome.ts';
 import type { CliContext } from './context.ts';
 import type { AccountSources } from './gather-account.ts';
-import { type GatheredPicture, gatherPicture } from './gather-picture.ts';
+import { type GatheredPicture, gatherPicture, type ReservationReader } from './gather-picture.ts';
 import { withProgress } from './output.ts';
 
 export interface ClusterOptions {
@@ -48,9 +50,16 @@ export interface PictureTaker {
   readonly close: () => Promise<void>;
 }
 
+/** What a command looks at beside the cluster and what EC2 says of all of it. */
+export interface PictureWishes {
+  /** What subnet CIDR reservations keep. */
+  readonly reservations: boolean;
+}
+
 export async function openPictures(
   context: CliContext,
   options: ClusterOptions,
+  wishes: PictureWishes = { reservations: false },
 ): Promise<Result<PictureTaker, string>> {
   if (options.scenario !== undefined) return inLab(context, options.scenario, options.setting);
   const opened = await context.openCluster({
@@ -62,7 +71,13 @@ export async function openPictures(
   const access = options.offline
     ? err('EC2 was not to be asked')
     : await withProgress(context, 'looking for AWS credentials', context.openEc2(options.region));
-  const ec2 = access.ok ? { reader: access.value.ec2, region: access.value.region } : access.error;
+  const ec2 = access.ok
+    ? {
+        reader: access.value.ec2,
+        region: access.value.region,
+        ...(wishes.reservations ? { reservations: access.value.account } : {}),
+      }
+    : access.error;
   const { clock } = context;
   return ok({
     drive: (work) => work,
@@ -110,7 +125,7 @@ async function inLab(
         gatherPicture({
           cluster: lab.cluster.client(),
           trouble: () => undefined,
-          ec2: { reader, region: 'lab' },
+          ec2: { reader, region: 'lab', reservations: reservationsIn(lab.ec2.truth) },
           clock: lab.clock,
           settings: { ...scenario.value.settings, ...given },
         }),
@@ -118,3 +133,13 @@ async function inLab(
     close: () => drive(lab.close()),
   });
 }
+
+/** The lab has those of type prefix alone. */
+const reservationsIn = (truth: Lab['ec2']['truth']): ReservationReader => ({
+  describeReservations: (ids) =>
+    Promise.resolve(
+      done(
+        new Map(ids.map((id) => [id, { prefix: truth.subnet(id)?.prefixReservations ?? [], explicit: [] }])),
+      ),
+    ),
+});

@@ -1,9 +1,9 @@
 // The file of `eniwhere plan`: subnets and groups of nodes as people write them.
 
 import { z } from 'zod';
-import { cidrOverlaps, parseCidr } from '../domain/address/cidr.ts';
+import { cidrContainsCidr, cidrOverlaps, parseCidr } from '../domain/address/cidr.ts';
 import type { Cidr } from '../domain/address/ip.ts';
-import { usableAddressCount } from '../domain/address/subnet.ts';
+import { freeBlocksFor, reservedBlocks, unreservedCount } from '../domain/address/subnet-reservations.ts';
 import { GROUP_STRATEGIES } from '../domain/capacity/model.ts';
 import { MODES } from '../domain/ipam/mode.ts';
 import { err, ok, type Result } from '../domain/result.ts';
@@ -19,13 +19,21 @@ const ipv4Cidr = z.string().transform((text, context): Cidr => {
   return z.NEVER;
 });
 
+/** One block, or several. */
+const blocks = z.union([ipv4Cidr.transform((one) => [one]), z.array(ipv4Cidr)]).default([]);
+
 const subnet = z.strictObject({
   name,
   zone: z.string().min(1),
   cidr: ipv4Cidr,
   for: z.enum(['pods', 'nodes']).default('pods'),
-  /** Addresses in use by load balancers, other clusters and the like. */
+  /** Addresses in use by load balancers, other clusters and the like, outside of what is reserved. */
   used: count.default(0),
+  /** Subnet CIDR reservations by their types: for prefixes, and for addresses that somebody names. */
+  reservedForPrefixes: blocks,
+  reserved: blocks,
+  /** Blocks of 16 in what is reserved for prefixes that are in use by others. */
+  usedBlocks: count.default(0),
 });
 
 /** Under the names that users of the AWS VPC CNI know. */
@@ -106,14 +114,31 @@ function doubled({ subnets, groups }: CapacityPlan): readonly string[] {
   );
 }
 
+function overfull({ cidr, used, usedBlocks, ...subnet }: CapacityPlan['subnets'][number]): readonly string[] {
+  const reservations = { prefix: subnet.reservedForPrefixes, explicit: subnet.reserved };
+  const blocks = reservedBlocks(reservations);
+  const outside = blocks.filter((block) => !cidrContainsCidr(cidr, block));
+  if (outside.length > 0) return [`${outside.join(' and ')} is to be reserved and lies outside ${cidr}`];
+  const usable = unreservedCount(cidr, reservations);
+  const blockCount = reservations.prefix.length === 0 ? 0 : freeBlocksFor(cidr, reservations, []);
+  return [
+    ...(used > usable
+      ? [
+          `${cidr} has ${usable} usable addresses${blocks.length === 0 ? '' : ` outside what is reserved`}, and ${used} are said to be in use`,
+        ]
+      : []),
+    ...(usedBlocks > blockCount
+      ? [
+          `${cidr} has ${blockCount} blocks of 16 reserved for prefixes, and ${usedBlocks} are said to be in use`,
+        ]
+      : []),
+  ];
+}
+
 /** A subnet has one role (U101): nodes in pods' subnets take addresses that were meant for pods. */
 function overlapping({ subnets }: CapacityPlan): readonly string[] {
   return subnets.flatMap((one, at) => [
-    ...(one.used > usableAddressCount(one.cidr)
-      ? [
-          `subnets.${at}: ${one.cidr} has ${usableAddressCount(one.cidr)} usable addresses, and ${one.used} are said to be in use`,
-        ]
-      : []),
+    ...overfull(one).map((mistake) => `subnets.${at}: ${mistake}`),
     ...subnets
       .slice(at + 1)
       .filter((other) => cidrOverlaps(one.cidr, other.cidr))

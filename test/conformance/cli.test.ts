@@ -12,6 +12,7 @@ import {
   NODE_NETWORKS,
   startTestApiServer,
 } from '../../src/adapters/kubernetes/testing-api-server.ts';
+import type { Cidr } from '../../src/domain/address/ip.ts';
 import { OWNER_TAG } from '../../src/domain/ipam/tags.ts';
 import { must } from '../../src/lab/ec2/testing.ts';
 import { type Ended, runToEnd } from '../runtime/support/run-to-end.ts';
@@ -70,8 +71,13 @@ test('[TOOL-1] explain, doctor and status only read a cluster by its kubeconfig,
       assert.ok(checks.includes('max-pods'), checks.join());
       await deniedActionsAreTold(world, env);
 
+      must(world.sim.admin.reserveForPrefixes(world.subnetId, '10.0.1.128/25' as Cidr));
       const status = await run(['status'], env);
       assert.match(status.out, new RegExp(`^n1 +${podSubnet.zone} `, 'm'));
+      const reserved =
+        /^Reserved in subnet-\w+: 10\.0\.1\.128\/25 for prefixes \(7 whole blocks of 16 free\)$/m;
+      assert.match(status.out, reserved);
+      assert.equal(status.err, '');
     });
     const unknown = await run(['explain', 'node', 'n1'], {
       KUBECONFIG: kubeconfig,

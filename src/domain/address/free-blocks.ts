@@ -98,4 +98,4 @@ function rangeWithin(
   return { first, last: first + cidrSize(inner) - 1n };
 }
 
-const isCidr = (text: Ip | Cidr): text is Cidr => text.includes('/');
+export const isCidr = (text: Ip | Cidr): text is Cidr => text.includes('/');

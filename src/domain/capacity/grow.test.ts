@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { cidr } from '../address/testing.ts';
 import { forecast } from './grow.ts';
 import { group, subnet } from './testing.ts';
 
@@ -115,5 +116,44 @@ suite('forecast', () => {
       groups: [group({ strategy: 'Hash', targets: warmIp(1) })],
     });
     assert.deepEqual(full.map((one) => one.subnet).sort(), ['one', 'two']);
+  });
+
+  test('U07 what is reserved for prefixes is no room for single addresses', () => {
+    const groups = [group({ targets: warmIp(1), podsPerNode: 8 })];
+    const half = { prefix: [cidr('100.64.0.128/25')], explicit: [] };
+    const { nodeMax, present } = forecast({
+      subnets: [subnet('pods-a', '100.64.0.0/24', { reservations: half })],
+      groups,
+    });
+    // Ten addresses a node, its ENI's own and a warm one among them, of 124.
+    assert.equal(nodeMax, 12);
+    assert.equal(present[0]?.usableCount, 124);
+  });
+
+  test('U08 prefixes are taken of nothing else, and do not use up what single addresses are taken of', () => {
+    const prefixes = group({ mode: 'Prefix', targets: { warmEni: 0, warmPrefix: 0 }, podsPerNode: 16 });
+    const grown = (otherBlockCount: number, blocks = '100.64.0.128/25') =>
+      forecast({
+        subnets: [
+          subnet('pods-a', '100.64.0.0/24', {
+            reservations: { prefix: [cidr(blocks)], explicit: [] },
+            otherBlockCount,
+          }),
+        ],
+        groups: [{ ...prefixes, nodeCount: 4 }],
+      });
+    const { present } = grown(0);
+    assert.deepEqual([present[0]?.freeBlockCount, present[0]?.usedCount], [7 - 4, 4]);
+    assert.deepEqual([grown(2).present[0]?.freeBlockCount, grown(2).present[0]?.podCount], [1, 64]);
+    assert.equal(grown(0, '100.64.0.64/27').present[0]?.freeBlockCount, 0);
+  });
+
+  test('named addresses are free to nobody', () => {
+    const explicit = { prefix: [], explicit: [cidr('100.64.0.0/25')] };
+    const { present } = forecast({
+      subnets: [subnet('pods-a', '100.64.0.0/24', { reservations: explicit })],
+      groups: [group({ mode: 'Prefix' })],
+    });
+    assert.deepEqual([present[0]?.usableCount, present[0]?.freeBlockCount], [127, 7]);
   });
 });

@@ -1,6 +1,5 @@
 // Nodes added one by one until every subnet of pods is full: who gets which subnet, and when which one is full.
 
-import { usableAddressCount } from '../address/subnet.ts';
 import { rendezvousChoice } from '../eniconfig/rendezvous-hash.ts';
 import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
 import {
@@ -15,6 +14,7 @@ import { emptyRoom, ENDLESS, type SubnetRoom, takeAddresses, takeBlocks } from '
 
 export interface SubnetState {
   readonly subnet: PlannedSubnet;
+  /** Outside subnet CIDR reservations, as the next: what is reserved, `freeBlockCount` tells of. */
   readonly usableCount: number;
   /** By others, by nodes' and pods' ENIs, by pods and by warm pools. */
   readonly usedCount: number;
@@ -122,17 +122,21 @@ function growOn(
   return false;
 }
 
-const emptyState = (subnet: PlannedSubnet): SubnetState => ({
-  subnet,
-  usableCount: usableAddressCount(subnet.cidr),
-  usedCount: subnet.otherCount,
-  nodeCount: 0,
-  podCount: 0,
-  eniCount: 0,
-  idleCount: 0,
-  freeBlockCount:
-    subnet.freeBlockCount ?? takeAddresses(emptyRoom(subnet.cidr), subnet.otherCount).freeBlockCount,
-});
+function emptyState(subnet: PlannedSubnet): SubnetState {
+  const { cidr, reservations, otherCount, otherBlockCount = 0 } = subnet;
+  const empty = emptyRoom(cidr, reservations);
+  const room = takeAddresses(empty, otherCount);
+  return {
+    subnet,
+    usableCount: empty.freeAddressCount,
+    usedCount: otherCount,
+    nodeCount: 0,
+    podCount: 0,
+    eniCount: 0,
+    idleCount: 0,
+    freeBlockCount: subnet.freeBlockCount ?? Math.max(0, room.freeBlockCount - otherBlockCount),
+  };
+}
 
 const stepOf = ({ states, nodeCount, podCount }: World): GrowthStep => ({
   nodeCount,
@@ -149,7 +153,16 @@ export const freeIn = ({ usableCount, usedCount }: SubnetState): number =>
 const roomIn = (state: SubnetState): SubnetRoom => ({
   freeAddressCount: freeIn(state),
   freeBlockCount: state.freeBlockCount,
+  ...(hasBlocksApart(state) ? { isApart: true } : {}),
 });
+
+/** EC2 takes prefixes of nothing else, then. */
+export const hasBlocksApart = ({ subnet }: SubnetState): boolean =>
+  (subnet.reservations?.prefix ?? []).length > 0;
+
+/** Without blocks that are reserved for prefixes. */
+const takenBy = (state: SubnetState, holding: NodeHolding): number =>
+  subnetUse(holding) - (hasBlocksApart(state) ? holding.prefixCount * ADDRESSES_PER_PREFIX : 0);
 
 /** ENIs' own addresses, single addresses, and blocks. */
 const afterHolding = (
@@ -208,7 +221,7 @@ function placeNode(world: World, { group, n, wanted, zone: given }: Placing): bo
     world.short.set(state.subnet.name, (world.short.get(state.subnet.name) ?? 0) + missing);
   world.states.set(state.subnet.name, {
     ...state,
-    usedCount: state.usedCount + subnetUse(holding),
+    usedCount: state.usedCount + takenBy(state, holding),
     nodeCount: state.nodeCount + 1,
     podCount: state.podCount + holding.podCount,
     eniCount: state.eniCount + holding.eniCount,

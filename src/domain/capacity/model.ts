@@ -1,6 +1,7 @@
 // A cluster as the planner of capacity sees it: subnets, groups of like nodes, and how they keep their pools.
 
 import type { Cidr } from '../address/ip.ts';
+import type { SubnetReservations } from '../address/subnet-reservations.ts';
 import type { InstanceLimits } from '../instance/instance-limits.ts';
 import type { Mode } from '../ipam/mode.ts';
 import type { WarmTargets } from '../ipam/warm-targets.ts';
@@ -16,6 +17,10 @@ export interface PlannedSubnet {
   readonly otherCount: number;
   /** Blocks of 16 that are free whole beside what these nodes hold; absent: as if those others sat side by side. */
   readonly freeBlockCount?: number;
+  /** What subnet CIDR reservations keep; nothing when absent. `otherCount` counts outside them. */
+  readonly reservations?: SubnetReservations;
+  /** Blocks in what is reserved for prefixes that others than these nodes have, in whole or in part. */
+  readonly otherBlockCount?: number;
 }
 
 export const GROUP_STRATEGIES = ['MostFree', 'Spread', 'Hash', 'First'] as const;

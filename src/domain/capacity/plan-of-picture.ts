@@ -1,9 +1,24 @@
 // A cluster as it is, in the form of a plan's file: its subnets, and groups of like nodes.
 
-import { familyOf } from '../address/ip.ts';
-import { usableAddressCount } from '../address/subnet.ts';
+import { firstAddress } from '../address/cidr.ts';
+import { isCidr } from '../address/free-blocks.ts';
+import { type Cidr, familyOf, type Ip } from '../address/ip.ts';
+import {
+  freeBlocksFor,
+  isReserved,
+  type SubnetReservations,
+  unreservedCount,
+} from '../address/subnet-reservations.ts';
 import type { SubnetFacts } from '../eniconfig/eni-config.ts';
-import { instanceOf, networkOf, type Picture, type PictureNode, podsOn } from '../explain/picture.ts';
+import {
+  instanceOf,
+  networkOf,
+  type Picture,
+  type PictureNode,
+  podsOn,
+  reservationsOf,
+  usedOf,
+} from '../explain/picture.ts';
 import { replaySelection } from '../explain/replay-selection.ts';
 import type { Mode } from '../ipam/mode.ts';
 import type { InstanceFacts } from '../ipam/node-network.ts';
@@ -19,7 +34,11 @@ interface WrittenSubnet {
   readonly zone: string;
   readonly cidr: string;
   readonly for: 'pods' | 'nodes';
+  /** Outside what is reserved. */
   readonly used: number;
+  readonly reservedForPrefixes?: readonly string[];
+  readonly reserved?: readonly string[];
+  readonly usedBlocks?: number;
 }
 
 interface WrittenGroup {
@@ -61,8 +80,16 @@ function podSubnets(picture: Picture, names: ReadonlyMap<string, string>): reado
     const ours = picture.networks
       .flatMap(({ spec }) => spec.enis)
       .filter((eni) => !eni.primary && eni.subnetId === subnet.subnetId)
-      .reduce((sum, eni) => sum + 1 + eni.addresses.filter((ip) => familyOf(ip) === 4).length, 0);
-    return [{ name, zone: subnet.zone, cidr: subnet.cidr, for: 'pods' as const, used: others(subnet, ours) }];
+      .flatMap((eni) => [eni.primaryAddress, ...eni.addresses.filter((ip) => familyOf(ip) === 4)]);
+    return [
+      {
+        name,
+        zone: subnet.zone,
+        cidr: subnet.cidr,
+        for: 'pods' as const,
+        ...others(picture, subnet, ours),
+      },
+    ];
   });
 }
 
@@ -75,21 +102,52 @@ function nodeSubnets(picture: Picture, names: ReadonlyMap<string, string>): read
   return [...homes].sort().flatMap((subnetId) => {
     const subnet = ec2.subnets.get(subnetId);
     if (subnet === undefined || names.has(subnetId)) return [];
-    const ours = instances.filter(({ instance }) => instance.primarySubnetId === subnetId).length;
+    const ours = instances
+      .filter(({ instance }) => instance.primarySubnetId === subnetId)
+      .map(({ instance }) => instance.primaryAddress);
     return [
       {
         name: subnetId,
         zone: subnet.zone,
         cidr: subnet.cidr,
         for: 'nodes' as const,
-        used: others(subnet, ours),
+        ...others(picture, subnet, ours),
       },
     ];
   });
 }
 
-const others = (subnet: SubnetFacts, ours: number): number =>
-  Math.max(0, usableAddressCount(subnet.cidr) - subnet.freeAddressCount - ours);
+/** What others than `ours` have of the subnet, and what is reserved there. */
+function others(
+  picture: Picture,
+  subnet: SubnetFacts,
+  ours: readonly Ip[],
+): Pick<WrittenSubnet, 'used' | 'reservedForPrefixes' | 'reserved' | 'usedBlocks'> {
+  const { cidr, subnetId, freeAddressCount } = subnet;
+  const reservations = reservationsOf(picture, subnetId);
+  const outside = ours.filter((ip) => !isReserved(ip, reservations)).length;
+  const used = Math.max(0, unreservedCount(cidr, reservations) - freeAddressCount - outside);
+  const { prefix, explicit } = reservations;
+  const usedBlocks = blocksOfOthers(cidr, reservations, { all: usedOf(picture, subnetId) ?? [], ours });
+  return {
+    used,
+    ...(prefix.length === 0 ? {} : { reservedForPrefixes: prefix }),
+    ...(explicit.length === 0 ? {} : { reserved: explicit }),
+    ...(usedBlocks === 0 ? {} : { usedBlocks }),
+  };
+}
+
+/** In what is reserved for prefixes. A block of ours is one that holds our addresses. */
+function blocksOfOthers(
+  subnet: Cidr,
+  reservations: SubnetReservations,
+  { all, ours }: { readonly all: readonly (Ip | Cidr)[]; readonly ours: readonly Ip[] },
+): number {
+  if (reservations.prefix.length === 0) return 0;
+  const own = new Set<Ip | Cidr>(ours);
+  const ofOthers = all.filter((one) => (isCidr(one) ? !own.has(firstAddress(one)) : !own.has(one)));
+  return freeBlocksFor(subnet, reservations, []) - freeBlocksFor(subnet, reservations, ofOthers);
+}
 
 interface NodeInstance {
   readonly node: PictureNode;

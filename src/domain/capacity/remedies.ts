@@ -32,7 +32,8 @@ function anotherSubnet(model: CapacityModel, { full }: Forecast): readonly Trial
   const first = full[0];
   const subnet = model.subnets.find((one) => one.name === first?.subnet);
   if (subnet === undefined) return [];
-  const twin = { ...subnet, name: `${subnet.name}-second`, otherCount: 0 };
+  const { zone, cidr, for: role } = subnet;
+  const twin = { name: `${subnet.name}-second`, zone, cidr, for: role, otherCount: 0 };
   const groups = model.groups.map((group) =>
     group.eniConfigs.includes(subnet.name)
       ? { ...group, eniConfigs: [...group.eniConfigs, twin.name] }
@@ -40,7 +41,7 @@ function anotherSubnet(model: CapacityModel, { full }: Forecast): readonly Trial
   );
   return [
     {
-      what: `add another /${cidrPrefixLength(subnet.cidr)} for ${subnet.for} in zone ${subnet.zone}`,
+      what: `add another /${cidrPrefixLength(cidr)} for ${role} in zone ${zone}`,
       changed: { subnets: [...model.subnets, twin], groups },
     },
   ];

@@ -2,10 +2,17 @@
 
 import type { AddressFamily } from '../address/families.ts';
 import { usableAddressCount } from '../address/subnet.ts';
+import {
+  freeBlocksFor,
+  reservedBlocks,
+  type SubnetReservations,
+  unreservedCount,
+} from '../address/subnet-reservations.ts';
 import type { Cidr } from '../address/ip.ts';
+import type { SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { Mode } from '../ipam/mode.ts';
 import { choiceText, explainNode } from './explain-node.ts';
-import { networkOf, type Picture, podsOn } from './picture.ts';
+import { networkOf, type Picture, podsOn, reservationsOf, usedOf } from './picture.ts';
 
 export interface NodeStatus {
   readonly name: string;
@@ -33,7 +40,14 @@ export interface SubnetStatus {
   readonly zone: string;
   readonly cidr: Cidr;
   readonly usableCount: number;
+  /** Of the usable ones, those that single addresses are taken of: what no subnet CIDR reservation keeps. */
+  readonly unreservedCount: number;
+  /** Outside reservations, as EC2 counts. */
   readonly freeCount: number;
+  /** Absent without any. */
+  readonly reservations?: SubnetReservations;
+  /** Whole blocks of 16 in what is reserved for prefixes; absent where nothing is, or where nobody knows. */
+  readonly freeBlockCount?: number;
   /** Pods with an address of it. */
   readonly podCount: number;
   /** On an ENI of ours, and no pod's. */
@@ -103,11 +117,27 @@ function subnetStatuses(picture: Picture): readonly SubnetStatus[] {
       cidr: subnet.cidr,
       usableCount: usableAddressCount(subnet.cidr),
       freeCount: subnet.freeAddressCount,
+      ...reservedIn(picture, subnet),
       podCount,
       idleCount: enis.reduce((sum, { eni }) => sum + eni.addresses.length, 0) - podCount,
     });
   }
   return [...byId.values()].sort((a, b) => (`${a.zone} ${a.subnetId}` < `${b.zone} ${b.subnetId}` ? -1 : 1));
+}
+
+function reservedIn(
+  picture: Picture,
+  { subnetId, cidr }: SubnetFacts,
+): Pick<SubnetStatus, 'unreservedCount' | 'reservations' | 'freeBlockCount'> {
+  const reservations = reservationsOf(picture, subnetId);
+  const used = usedOf(picture, subnetId);
+  return {
+    unreservedCount: unreservedCount(cidr, reservations),
+    ...(reservedBlocks(reservations).length === 0 ? {} : { reservations }),
+    ...(reservations.prefix.length === 0 || used === undefined
+      ? {}
+      : { freeBlockCount: freeBlocksFor(cidr, reservations, used) }),
+  };
 }
 
 function problemsOf(nodes: readonly NodeStatus[]): ClusterStatus['problems'] {

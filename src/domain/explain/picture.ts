@@ -1,6 +1,8 @@
 // A cluster at one moment, as the tools look at it: objects of Kubernetes, and what EC2 says when it could be asked.
 
 import type { AddressFamily } from '../address/families.ts';
+import type { Cidr, Ip } from '../address/ip.ts';
+import { NO_RESERVATIONS, type SubnetReservations } from '../address/subnet-reservations.ts';
 import type { ClassSpec } from '../eniconfig/node-network-class.ts';
 import type { EniConfigView, SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { EniConfigObject } from '../eniconfig/resolve-eni-config.ts';
@@ -64,6 +66,10 @@ export interface Ec2Picture {
   readonly instances: ReadonlyMap<InstanceId, InstanceFacts>;
   readonly subnets: ReadonlyMap<SubnetId, SubnetFacts>;
   readonly groupVpcs: ReadonlyMap<SecurityGroupId, VpcId>;
+  /** Absent: nobody asked, or they cannot be read. */
+  readonly reservations?: ReadonlyMap<SubnetId, SubnetReservations>;
+  /** Of subnets with blocks reserved for prefixes: what all ENIs there hold, those of others too. Absent as above. */
+  readonly used?: ReadonlyMap<SubnetId, readonly (Ip | Cidr)[]>;
 }
 
 export interface PictureSettings {
@@ -119,3 +125,11 @@ export function instanceOf(picture: Picture, node: PictureNode): InstanceFacts |
 /** Pods bound to the node that need an address, in code-unit order. */
 export const podsOn = (picture: Picture, name: string): readonly PicturePod[] =>
   picture.index.podsByNode.get(name) ?? [];
+
+/** As far as EC2 has told of any. */
+export const reservationsOf = ({ ec2 }: Picture, subnetId: SubnetId): SubnetReservations =>
+  (typeof ec2 === 'string' ? undefined : ec2.reservations?.get(subnetId)) ?? NO_RESERVATIONS;
+
+/** What all ENIs of the subnet hold; undefined: nobody knows. */
+export const usedOf = ({ ec2 }: Picture, subnetId: SubnetId): readonly (Ip | Cidr)[] | undefined =>
+  typeof ec2 === 'string' ? undefined : ec2.used?.get(subnetId);
