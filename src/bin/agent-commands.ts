@@ -2,11 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createLinuxStacks } from '../adapters/linux/linux-stacks.ts';
 import { createCniHost } from '../adapters/system/cni-host.ts';
 import { tarGz } from '../adapters/system/tar-gz.ts';
+import { isAnswered } from '../adapters/system/unix-socket.ts';
 import { type HostSettings, parseAgentSettings, parseHostSettings } from '../agent/agent-settings.ts';
 import type { AgentCommands, AgentNode } from '../cli/agent-node.ts';
 import { EXIT } from '../cli/context.ts';
@@ -81,15 +81,4 @@ function openNode(settings: HostSettings, options: NodeOptions): AgentNode {
     },
     close: () => stacks.close(),
   };
-}
-
-function isAnswered(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }

@@ -36,7 +36,8 @@ async function removeStale(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-function isAnswered(path: string): Promise<boolean> {
+/** Whether anybody listens on the socket. */
+export function isAnswered(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once('connect', () => {
