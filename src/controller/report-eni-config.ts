@@ -1,8 +1,8 @@
 // Keeps the status of an ENIConfig, so that a mistake shows before any node meets it.
 
-import type { EniConfigView } from '../domain/eniconfig/eni-config.ts';
+import type { EniConfigStatus, EniConfigView } from '../domain/eniconfig/eni-config.ts';
 import { sameData } from '../domain/same-data.ts';
-import type { ClusterWriter, EniConfigStatus } from '../ports/cluster.ts';
+import type { ClusterWriter } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
 import type { ClusterView } from './cluster-view.ts';
 import type { Ec2View } from './ec2-view.ts';

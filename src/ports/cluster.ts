@@ -1,7 +1,8 @@
 // Kubernetes as Eniwhere uses it: six kinds, projected to the fields that are read, and Events.
 
-import type { EniConfig } from '../domain/eniconfig/eni-config.ts';
+import type { EniConfig, EniConfigStatus } from '../domain/eniconfig/eni-config.ts';
 import type { ClassSpec } from '../domain/eniconfig/node-network-class.ts';
+import type { EniConfigObject } from '../domain/eniconfig/resolve-eni-config.ts';
 import type { InstanceId, NodeName, PodKey } from '../domain/ids.ts';
 import type { NodeNetworkSpec, NodeNetworkStatus } from '../domain/ipam/node-network.ts';
 import type { Outcome } from './outcome.ts';
@@ -55,19 +56,8 @@ export interface PodRecord extends Meta {
 
 /** An ENIConfig object as read: a well-formed one, or the reason why it is not. */
 export interface EniConfigRecord extends Meta {
-  readonly spec:
-    | { readonly kind: 'Parsed'; readonly eniConfig: EniConfig }
-    | { readonly kind: 'Malformed'; readonly message: string; readonly fix: string };
+  readonly spec: EniConfigObject['spec'];
   readonly status?: EniConfigStatus;
-}
-
-export interface EniConfigStatus {
-  readonly ready: boolean;
-  readonly message: string;
-  readonly zone?: string;
-  readonly cidr?: string;
-  readonly ipv6Cidr?: string;
-  readonly freeAddressCount?: number;
 }
 
 /** A NodeNetworkClass object as read. */

@@ -43,3 +43,13 @@ export type EniConfigView =
 /** The object's labels, by which selectors find it, whether or not it can be used. */
 export const labelsOf = (view: EniConfigView): Readonly<Record<string, string>> =>
   view.kind === 'Valid' ? view.eniConfig.labels : view.labels;
+
+/** An ENIConfig's status, as the controller keeps it. */
+export interface EniConfigStatus {
+  readonly ready: boolean;
+  readonly message: string;
+  readonly zone?: string;
+  readonly cidr?: string;
+  readonly ipv6Cidr?: string;
+  readonly freeAddressCount?: number;
+}

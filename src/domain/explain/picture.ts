@@ -4,7 +4,7 @@ import type { AddressFamily } from '../address/families.ts';
 import type { Cidr, Ip } from '../address/ip.ts';
 import { NO_RESERVATIONS, type SubnetReservations } from '../address/subnet-reservations.ts';
 import type { ClassSpec } from '../eniconfig/node-network-class.ts';
-import type { EniConfigView, SubnetFacts } from '../eniconfig/eni-config.ts';
+import type { EniConfigStatus, EniConfigView, SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { EniConfigObject } from '../eniconfig/resolve-eni-config.ts';
 import type { SelectionSettings } from '../eniconfig/selection-input.ts';
 import type { InstanceId, NodeName, PodKey, SecurityGroupId, SubnetId, VpcId } from '../ids.ts';
@@ -42,15 +42,7 @@ export interface PicturePod extends Named {
 
 export interface PictureEniConfig extends EniConfigObject {
   readonly deleting: boolean;
-  /** As the controller keeps it. */
-  readonly status?: {
-    readonly ready: boolean;
-    readonly message: string;
-    readonly zone?: string;
-    readonly cidr?: string;
-    readonly ipv6Cidr?: string;
-    readonly freeAddressCount?: number;
-  };
+  readonly status?: EniConfigStatus;
 }
 
 export interface PictureNetwork {

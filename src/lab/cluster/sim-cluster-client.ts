@@ -1,5 +1,6 @@
 // The ControllerCluster port over the simulated cluster.
 
+import type { EniConfigStatus } from '../../domain/eniconfig/eni-config.ts';
 import type { NodeNetworkSpec } from '../../domain/ipam/node-network.ts';
 import { emptyStatus } from '../../domain/ipam/node-network.ts';
 import { err, ok, type Result } from '../../domain/result.ts';
@@ -9,7 +10,6 @@ import type {
   ClusterReader,
   ClusterWriter,
   ControllerCluster,
-  EniConfigStatus,
   Kind,
   KindMap,
   NodeNetworkRecord,
