@@ -1,22 +1,13 @@
 // The fabric again without root: inside a user namespace, as `unshare` makes it for whoever may not do it here.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { canMakeNamespaces } from '../../src/lab/fabric/can-make-namespaces.ts';
-import { skip } from './fabric-support.ts';
+import { passesInside, skip, whyNoUserNamespace } from './linux-support.ts';
 
 const UNSHARE = ['unshare', '-Urnm', '--'];
 const FILES = ['fabric-delivery', 'fabric-life', 'fabric-metadata'];
-
-function whyNoUserNamespace(): string | false {
-  if (skip !== false) return skip;
-  const [program = '', ...values] = UNSHARE;
-  const tried = spawnSync(program, [...values, 'true'], { encoding: 'utf8' });
-  return tried.status === 0 ? false : `the kernel refuses user namespaces here: ${tried.stderr}`;
-}
 
 /** Every fabric has a router: by it one is told from the namespaces of whatever else runs on the machine. */
 const routers = (): readonly string[] => {
@@ -29,21 +20,11 @@ const routers = (): readonly string[] => {
   }
 };
 
-describe('the fabric in a user namespace', { skip: whyNoUserNamespace() }, () => {
+describe('the fabric in a user namespace', { skip: skip || whyNoUserNamespace(UNSHARE) }, () => {
   for (const file of FILES) {
     test(`${file} passes, skips nothing, and shows nothing outside`, () => {
-      const path = fileURLToPath(new URL(`${file}.test.ts`, import.meta.url));
-      const [program = '', ...values] = UNSHARE;
       const before = routers();
-      // NODE_TEST_CONTEXT would make the inner runner report to the outer one in its own binary form.
-      const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-      const ran = spawnSync(program, [...values, process.execPath, '--test', '--test-reporter=tap', path], {
-        encoding: 'utf8',
-        env,
-      });
-      assert.equal(ran.status, 0, ran.stdout + ran.stderr);
-      assert.match(ran.stdout, /^# pass [1-9]/m);
-      assert.match(ran.stdout, /^# skipped 0$/m);
+      passesInside(UNSHARE, `${file}.test.ts`);
       assert.deepEqual(routers(), before);
     });
   }

@@ -1,7 +1,9 @@
 // What the kernel tests of adapters/linux share: namespaces of their own, and the ip and nft programs as oracles.
 
-import { execFileSync, spawn } from 'node:child_process';
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import type { Outcome } from '../../src/ports/outcome.ts';
 
 export interface TestNamespace {
@@ -82,4 +84,25 @@ export async function makeNamespace(): Promise<TestNamespace> {
 export function valueOf<T, F>(outcome: Outcome<T, F>): T {
   if (outcome.kind === 'ok') return outcome.value;
   throw new Error(`expected ok, got ${JSON.stringify(outcome)}`);
+}
+
+/** Why there are no user namespaces here, as `unshare` with its options would make one; false when there are. */
+export function whyNoUserNamespace([program = '', ...values]: readonly string[]): string | false {
+  if (process.platform !== 'linux') return 'user namespaces need Linux';
+  const tried = spawnSync(program, [...values, 'true'], { encoding: 'utf8' });
+  return tried.status === 0 ? false : `the kernel refuses user namespaces here: ${tried.stderr}`;
+}
+
+/** Runs a test file of this folder in a user namespace; it must pass, and skip nothing. */
+export function passesInside([program = '', ...values]: readonly string[], file: string): void {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  // NODE_TEST_CONTEXT would make the inner runner report to the outer one in its own binary form.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const ran = spawnSync(program, [...values, process.execPath, '--test', '--test-reporter=tap', path], {
+    encoding: 'utf8',
+    env,
+  });
+  assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+  assert.match(ran.stdout, /^# pass [1-9]/m);
+  assert.match(ran.stdout, /^# skipped 0$/m);
 }
