@@ -9,7 +9,8 @@ import { createFabric, type Fabric, type FabricOptions } from '../../src/lab/fab
 import { calmEc2 } from '../../src/lab/ec2/ec2-profile.ts';
 import { EGRESS_ALL } from '../../src/lab/ec2/security-group.ts';
 import { createSimEc2 } from '../../src/lab/ec2/sim-ec2.ts';
-import { M5_LARGE, must } from '../../src/lab/ec2/testing.ts';
+import { M5_LARGE } from '../../src/domain/instance/testing.ts';
+import { must } from '../../src/lab/ec2/testing.ts';
 import { vpcTruthOf } from '../../src/lab/fabric/vpc-truth-of.ts';
 import { seededRandom } from '../../src/lab/kernel/seeded-random.ts';
 import {

@@ -5,9 +5,8 @@ import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { cidr, ip } from '../../src/domain/address/testing.ts';
 import { desiredHost } from '../../src/domain/datapath/desired-host.ts';
-import { type EniSketch, hostInput } from '../../src/domain/datapath/testing.ts';
+import { type EniSketch, hostInput, primary } from '../../src/domain/datapath/testing.ts';
 
-const primary: EniSketch = { deviceIndex: 0, subnet: '10.0.0.0/24' };
 const pods: EniSketch = {
   deviceIndex: 1,
   subnet: '100.64.0.0/20',

@@ -1,16 +1,8 @@
 // Builders for tests of capacity: every option that is set matters to the test.
 
-import assert from 'node:assert/strict';
 import { cidr } from '../address/testing.ts';
-import type { InstanceLimits } from '../instance/instance-limits.ts';
-import { knownLimits } from '../instance/instance-types.ts';
+import { limitsOf } from '../instance/testing.ts';
 import type { PlannedGroup, PlannedSubnet } from './model.ts';
-
-export function limits(instanceType: string): InstanceLimits {
-  const found = knownLimits(instanceType);
-  assert.ok(found !== undefined, instanceType);
-  return found;
-}
 
 export const subnet = (name: string, block: string, with_: Partial<PlannedSubnet> = {}): PlannedSubnet => ({
   name,
@@ -25,7 +17,7 @@ export const group = (with_: Partial<PlannedGroup> & { readonly type?: string } 
   const { type = 'm5.large', ...rest } = with_;
   return {
     name: 'workers',
-    limits: limits(type),
+    limits: limitsOf(type),
     zones: ['a'],
     eniConfigs: [],
     strategy: 'MostFree',

@@ -7,21 +7,9 @@ import { cidr, ip } from '../address/testing.ts';
 import { desiredHost } from './desired-host.ts';
 import { eniOrdinal, eniTable } from './eni-ordinal.ts';
 import { renderHostAsText } from './host-text.ts';
-import { type EniSketch, hostInput, macOf } from './testing.ts';
+import { type EniSketch, hostInput, macOf, prefixes, primary, twoPods } from './testing.ts';
 
 const SEED = 20_253;
-
-const primary: EniSketch = { deviceIndex: 0, subnet: '10.0.0.0/24' };
-const twoPods: EniSketch = {
-  deviceIndex: 1,
-  subnet: '100.64.0.0/20',
-  pods: ['100.64.0.21', '100.64.0.3'],
-};
-const prefixes: EniSketch = {
-  deviceIndex: 2,
-  subnet: '100.64.0.0/20',
-  pods: ['100.64.2.0/28', '100.64.0.200'],
-};
 
 const nftOf = (input: Parameters<typeof desiredHost>[0]): string => desiredHost(input).host.nftTable;
 

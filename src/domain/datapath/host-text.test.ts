@@ -4,15 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { desiredHost } from './desired-host.ts';
 import { renderHostAsText } from './host-text.ts';
-import { type EniSketch, hostInput } from './testing.ts';
-
-const primary: EniSketch = { deviceIndex: 0, subnet: '10.0.0.0/24' };
-const twoPods: EniSketch = { deviceIndex: 1, subnet: '100.64.0.0/20', pods: ['100.64.0.21', '100.64.0.3'] };
-const prefixes: EniSketch = {
-  deviceIndex: 2,
-  subnet: '100.64.0.0/20',
-  pods: ['100.64.2.0/28', '100.64.0.200'],
-};
+import { type EniSketch, hostInput, prefixes, primary, twoPods } from './testing.ts';
 
 const ipv6: EniSketch = {
   deviceIndex: 1,

@@ -27,6 +27,19 @@ export interface EniSketch {
   readonly group?: string;
 }
 
+/** ENIs that several tests build hosts of. */
+export const primary: EniSketch = { deviceIndex: 0, subnet: '10.0.0.0/24' };
+export const twoPods: EniSketch = {
+  deviceIndex: 1,
+  subnet: '100.64.0.0/20',
+  pods: ['100.64.0.21', '100.64.0.3'],
+};
+export const prefixes: EniSketch = {
+  deviceIndex: 2,
+  subnet: '100.64.0.0/20',
+  pods: ['100.64.2.0/28', '100.64.0.200'],
+};
+
 /** The MAC of the ENI at a device index. */
 export const macOf = (deviceIndex: number): string =>
   `02:00:00:00:00:${String(deviceIndex).padStart(2, '0')}`;

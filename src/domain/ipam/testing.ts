@@ -1,8 +1,7 @@
 // Builders for the planner's tests: every option that is set matters to the test.
 
-import { parseCidr } from '../address/cidr.ts';
-import type { Cidr, Ip } from '../address/ip.ts';
-import { parseIp } from '../address/parse-ip.ts';
+import type { Ip } from '../address/ip.ts';
+import { cidr, ip } from '../address/testing.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import {
   type AttachmentId,
@@ -15,21 +14,12 @@ import {
   type SubnetId,
   type VpcId,
 } from '../ids.ts';
+import { M5_LARGE } from '../instance/testing.ts';
 import { emptyStatus, type NodeNetworkSpec, type NodeNetworkStatus } from './node-network.ts';
 import type { EniView, NodeView, PlanSettings } from './node-view.ts';
 import { plan } from './plan.ts';
 
-export function ip(text: string): Ip {
-  const parsed = parseIp(text);
-  if (!parsed.ok) throw new Error(parsed.error);
-  return parsed.value;
-}
-
-export function cidr(text: string): Cidr {
-  const parsed = parseCidr(text);
-  if (!parsed.ok) throw new Error(parsed.error);
-  return parsed.value;
-}
+export { cidr, ip };
 
 export const NODE_SUBNET = 'subnet-0000000000000000a' as SubnetId;
 export const POD_SUBNET = 'subnet-0000000000000000b' as SubnetId;
@@ -151,15 +141,7 @@ export function nodeView(
       primarySubnetId: NODE_SUBNET,
       primarySecurityGroupIds: [NODES_GROUP],
     },
-    limits: {
-      instanceType: 'm5.large',
-      eniMax: 3,
-      ipv4PerEniMax: 10,
-      ipv6PerEniMax: 10,
-      networkCardCount: 1,
-      hypervisor: 'nitro',
-      vcpuCount: 2,
-    },
+    limits: M5_LARGE,
     selection: inPodSubnet,
     subnets: new Map([
       [NODE_SUBNET, subnet(NODE_SUBNET, '10.0.0.0/24', 200)],

@@ -7,10 +7,11 @@ import { freeBlockCount } from '../../domain/address/free-blocks.ts';
 import type { Cidr } from '../../domain/address/ip.ts';
 import { reservedAddresses } from '../../domain/address/subnet.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
+import { M5_LARGE } from '../../domain/instance/testing.ts';
 import type { CreateEniRequest, Ec2Eni, Ec2Outcome } from '../../ports/ec2.ts';
 import { value } from '../../ports/ec2-world.contract.ts';
 import type { Ec2Fault } from './ec2-fault.ts';
-import { createEc2World, type Ec2World, eniRequest, M5_LARGE, must } from './testing.ts';
+import { createEc2World, type Ec2World, eniRequest, must } from './testing.ts';
 
 const codeOf = (outcome: Ec2Outcome<unknown>): string =>
   outcome.kind === 'failed' ? `${outcome.failure.kind} ${outcome.failure.code}` : outcome.kind;

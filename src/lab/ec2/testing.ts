@@ -4,6 +4,7 @@ import { setImmediate as macrotask } from 'node:timers/promises';
 import type { Cidr } from '../../domain/address/ip.ts';
 import type { InstanceId, SecurityGroupId, SubnetId, VpcId } from '../../domain/ids.ts';
 import type { InstanceLimits } from '../../domain/instance/instance-limits.ts';
+import { M5_LARGE } from '../../domain/instance/testing.ts';
 import type { Result } from '../../domain/result.ts';
 import type { CreateEniRequest, Ec2, Ec2Failure } from '../../ports/ec2.ts';
 import { createKernel, type Kernel } from '../kernel/kernel.ts';
@@ -16,16 +17,6 @@ export function must<T>(result: Result<T, Ec2Failure>): T {
   if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
   return result.value;
 }
-
-export const M5_LARGE: InstanceLimits = {
-  instanceType: 'm5.large',
-  eniMax: 3,
-  ipv4PerEniMax: 10,
-  ipv6PerEniMax: 10,
-  networkCardCount: 1,
-  hypervisor: 'nitro',
-  vcpuCount: 2,
-};
 
 export interface SmallAccount {
   readonly vpcId: VpcId;
