@@ -134,7 +134,7 @@ function emptyState(subnet: PlannedSubnet): SubnetState {
     podCount: 0,
     eniCount: 0,
     idleCount: 0,
-    freeBlockCount: subnet.freeBlockCount ?? Math.max(0, room.freeBlockCount - otherBlockCount),
+    freeBlockCount: Math.max(0, room.freeBlockCount - otherBlockCount),
   };
 }
 

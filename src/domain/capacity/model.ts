@@ -15,8 +15,6 @@ export interface PlannedSubnet {
   readonly for: 'pods' | 'nodes';
   /** Addresses in use by anything else than the nodes and pods of this plan. */
   readonly otherCount: number;
-  /** Blocks of 16 that are free whole beside what these nodes hold; absent: as if those others sat side by side. */
-  readonly freeBlockCount?: number;
   /** What subnet CIDR reservations keep; nothing when absent. `otherCount` counts outside them. */
   readonly reservations?: SubnetReservations;
   /** Blocks in what is reserved for prefixes that others than these nodes have, in whole or in part. */
