@@ -358,6 +358,18 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 10,
   },
   {
+    name: 'a node that is to be left alone is not',
+    edits: [
+      {
+        file: 'controller/snapshot.ts',
+        find: "if (node.labels[MANAGED_LABEL] === 'false')",
+        replace: "if (node.labels[MANAGED_LABEL] === 'never')",
+      },
+    ],
+    faults: 'workload.optOutOdds=0.1,workload.annotationOdds=0.2,workload.burstOdds=0.4',
+    seedCount: 10,
+  },
+  {
     name: 'a line of the budget is looked at each millisecond until a claim lapses',
     edits: [
       {

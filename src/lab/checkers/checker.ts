@@ -31,6 +31,8 @@ export interface WorldTruth {
    */
   isRobbed(sandbox: LiveSandbox): boolean;
   instanceOf(node: NodeName): InstanceId | undefined;
+  /** Whether a person has said so on the node, by the label of SEL-15. */
+  isLeftAlone(node: NodeName): boolean;
   /** Actors of EC2 changes that are controllers under test. */
   isController(actor: string): boolean;
   /** Reports a broken rule; the first one ends the run. */

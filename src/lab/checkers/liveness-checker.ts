@@ -48,12 +48,14 @@ export function createLivenessChecker({
     atRest: () => {
       checkLeaks(world);
       for (const { name } of world.cluster.list('Node')) {
+        if (world.isLeftAlone(name)) continue;
         const place = placeOf(name);
         checkSelection(world, name, place);
         if (place !== undefined) checkLeftovers(world, name, { place, keeps: keeps(name) });
       }
       for (const pod of world.cluster.list('Pod')) {
         if (pod.nodeName === undefined || pod.deleting || pod.finished || isServed(pod.key)) continue;
+        if (world.isLeftAlone(pod.nodeName)) continue;
         if (obstacle(pod.nodeName, pod.uid) === undefined) {
           world.broken(
             'LV-1',

@@ -29,7 +29,8 @@ export function createPodChoiceChecker(sources: PodChoiceSources): Checker {
       );
     },
     atRest: () => {
-      for (const sandbox of world.live.values()) checkGroups(sources, sandbox);
+      for (const sandbox of world.live.values())
+        if (!world.isLeftAlone(sandbox.node)) checkGroups(sources, sandbox);
     },
   };
 }

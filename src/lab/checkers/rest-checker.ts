@@ -54,6 +54,7 @@ export function createRestChecker(sources: RestSources): RestChecker {
     },
     atRest: () => {
       for (const { name } of world.cluster.list('Node')) {
+        if (world.isLeftAlone(name)) continue;
         checkWarmPool(world, name, { place: placeOf(name), wish: sources.poolWishOf(name) });
         checkAgreement(sources, name);
         if (placeOf(name) !== undefined) checkNothingPending(world, name);

@@ -81,6 +81,8 @@ export interface WorkloadProfile {
   readonly eniConfigRenameOdds: number;
   /** A class is made, changed, deleted; or what it goes by: tags of subnets, labels of nodes and ENIConfigs. */
   readonly classOdds: number;
+  /** A node gets the label that leaves it alone, or loses it; its agent ends, or starts, after a while. */
+  readonly optOutOdds: number;
   readonly burstOdds: number;
   readonly massDeletionOdds: number;
   /** Of new pods: they choose their ENIConfig. */
@@ -154,6 +156,7 @@ export const calm: FaultProfile = {
     eniConfigChangeOdds: 0,
     eniConfigRenameOdds: 0,
     classOdds: 0,
+    optOutOdds: 0,
     choosingPodOdds: 0,
     namespaceChoiceOdds: 0,
     burstOdds: 0,

@@ -59,6 +59,8 @@ export interface KubeletDeps {
   readonly cluster: Pick<ClusterReader, 'watch'>;
   /** Whether the CNI can serve: kubelet starts no pod before. */
   readonly isReady: () => boolean;
+  /** How often it looks whether it can, milliseconds; 200 when absent. */
+  readonly readyPollMs?: () => number;
   readonly runtime: PodRuntime;
   /** The pod's sandbox is gone after a deletion: what a kubelet tells the API server, which then drops the object. */
   readonly onGone?: (pod: PodKey) => void;
@@ -185,7 +187,7 @@ async function startPod(deps: KubeletDeps, { pod, life, update }: Start): Promis
   // Ends with the pod's life: a kubelet never gives a pod up.
   while (!life.ended) {
     if (!deps.isReady()) {
-      await clock.sleep(READY_POLL_MS, `${pod.name}:node not ready`);
+      await clock.sleep(deps.readyPollMs?.() ?? READY_POLL_MS, `${pod.name}:node not ready`);
       continue;
     }
     const sandbox = await makeSandbox(deps, pod);

@@ -2,6 +2,7 @@
 
 import type { EniConfigRecord, NodeNetworkRecord } from '../../../ports/cluster.ts';
 import { CLASS_LABEL } from '../../../domain/eniconfig/select-by-class.ts';
+import { isOptedOut } from '../../checkers/opt-out-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import { FAULT_ROWS, faultName } from '../../faults/fault-table.ts';
@@ -14,6 +15,7 @@ interface Facts {
   readonly eniConfigs: readonly EniConfigRecord[];
   readonly attachments: ReadonlySet<string>;
   readonly isSubnetFull: boolean;
+  readonly isLeftAlone: boolean;
 }
 
 /** What the world may be in the middle of, from the widest to the rarest. */
@@ -38,6 +40,7 @@ const STATES: Readonly<Record<string, (facts: Facts) => boolean>> = {
     records.some(({ spec }) => spec.choosing?.pods.some(({ kind }) => kind === 'Refused') === true),
   'an ENIConfig is missing': ({ eniConfigs }) =>
     eniConfigs.filter(({ labels }) => labels[CLASS_LABEL] === undefined).length < ENI_CONFIG_COUNT,
+  'a node is to be left alone': ({ isLeftAlone }) => isLeftAlone,
   'a pod lives': ({ records }) => records.some(({ status }) => status.used.length > 0),
 };
 const ENI_CONFIG_COUNT = 4;
@@ -60,6 +63,7 @@ export function createCoverage(ec2: SimEc2, cluster: SimCluster): CoverageRecord
     records: cluster.admin.list('NodeNetwork'),
     eniConfigs: cluster.admin.list('EniConfig'),
     attachments: new Set(ec2.truth.enis().map(({ attachment }) => attachment?.status ?? 'none')),
+    isLeftAlone: cluster.admin.list('Node').some(isOptedOut),
     isSubnetFull: ec2.truth.subnets().some(({ freeAddressCount }) => freeAddressCount === 0),
   });
   // Faults strike far more often than anything changes.

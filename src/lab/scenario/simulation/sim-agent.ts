@@ -30,6 +30,9 @@ export interface SimAgentDeps {
 export interface SimAgent {
   start(): void;
   isUp(): boolean;
+  isWanted(): boolean;
+  /** Whether its DaemonSet wants it on the node; else it ends, and is not started. */
+  setWanted(isWanted: boolean): void;
   /** SIGKILL; it is started again after a pause. */
   crash(): void;
   /** Somebody sets the wall clock. */
@@ -64,7 +67,9 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
   let journal = createMemoryJournal(syncMs);
   let life: Life | undefined;
   let lifeCount = 0;
+  let isWanted = true;
   const start = (): void => {
+    if (!isWanted || life !== undefined) return;
     lifeCount += 1;
     const skewMs = profile().agentClockSkewMaxMs;
     kernel.skew(owner, drawBetween(random, { min: -skewMs, max: skewMs }));
@@ -106,6 +111,11 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
   return {
     start,
     isUp: () => life !== undefined,
+    isWanted: () => isWanted,
+    setWanted: (wanted) => {
+      isWanted = wanted;
+      if (!wanted) kill(false);
+    },
     crash,
     setClock: () => kernel.skew(owner, drawClockErrorMs(clockDraws)),
     powerOff: (diskLost) => {

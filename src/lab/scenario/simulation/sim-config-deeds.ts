@@ -3,6 +3,7 @@
 import type { NodeName, SecurityGroupId } from '../../../domain/ids.ts';
 import { assert } from '../../../domain/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
+import { isOptedOut, OPT_OUT_LABEL } from '../../checkers/opt-out-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import { chance, drawBetween, pick } from '../../kernel/draw.ts';
 import type { SeededRandom } from '../../kernel/seeded-random.ts';
@@ -32,12 +33,15 @@ export interface ConfigDeeds {
   toggle(): void;
   change(): void;
   rename(): void;
+  /** A node is to be left alone, or no more. */
+  optOut(): void;
 }
 
 export function configDeeds(deps: ConfigDeps): ConfigDeeds {
   const { random, cluster, vpc, clock, choices, tell } = deps;
   const configs = createConfigs(deps);
   let renameCount = 0;
+  const optOutDraws = random.fork('opt out');
   const draw = <T>(items: readonly T[]): T => pick(random, items);
   const anyGroups = (): readonly SecurityGroupId[] =>
     draw([[vpc.podsGroup], [vpc.otherPodsGroup], [vpc.podsGroup, vpc.otherPodsGroup]]);
@@ -77,6 +81,14 @@ export function configDeeds(deps: ConfigDeps): ConfigDeeds {
       const name = draw(configs.names());
       const { subnetId } = chance(random, OTHER_SUBNET_ODDS) ? draw(vpc.podSubnets) : configs.contentOf(name);
       if (configs.isPresent(name)) configs.apply(name, { subnetId, securityGroupIds: anyGroups() });
+    },
+    optOut: () => {
+      const nodes = cluster.admin.list('Node');
+      if (nodes.length === 0) return;
+      const node = pick(optOutDraws, nodes);
+      const isOff = isOptedOut(node);
+      cluster.admin.setLabel({ kind: 'Node', name: node.name }, OPT_OUT_LABEL, isOff ? undefined : 'false');
+      tell(`node ${node.name} is to be left alone${isOff ? ' no more' : ''}`);
     },
     rename: () => {
       const name = draw(configs.names());

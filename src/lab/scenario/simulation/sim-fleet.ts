@@ -2,6 +2,7 @@
 
 import type { InstanceId, NodeName } from '../../../domain/ids.ts';
 import { assert } from '../../../domain/result.ts';
+import { isOptedOut } from '../../checkers/opt-out-checker.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Subscription } from '../../../ports/cluster.ts';
 import { startTicks, type TickOptions } from '../../faults/ticks.ts';
@@ -36,6 +37,8 @@ const DOWN_MS = { min: 3_000, max: 40_000 };
 /** From an instance's end to the deletion of its Node by the cloud provider's controller. */
 const NODE_GONE_MS = { min: 1_000, max: 60_000 };
 const REGISTER_MS = { min: 100, max: 20_000 };
+/** From a node's label to what the controller of the DaemonSet makes of it. */
+const DAEMON_SET_MS = { min: 100, max: 10_000 };
 const REPLACEMENT_MS = { min: 1_000, max: 60_000 };
 
 export function createFleet(deps: FleetDeps): Fleet {
@@ -66,6 +69,7 @@ export function createFleet(deps: FleetDeps): Fleet {
   };
   const later = (range: { readonly min: number; readonly max: number }, label: string, run: () => void) =>
     clock.timer(drawBetween(random, range), label, run);
+  keepDaemonSet(deps, nodes);
   return {
     nodes: () => [...nodes.values()],
     instanceOf: (name) => instances.get(name),
@@ -103,6 +107,19 @@ export function createFleet(deps: FleetDeps): Fleet {
       );
     },
   };
+}
+
+/** Agents run on the nodes that have not the label (deploy/chart): it is put on and taken off while they run. */
+function keepDaemonSet({ kernel, cluster }: FleetDeps, nodes: ReadonlyMap<NodeName, SimNode>): void {
+  const random = kernel.random.fork('daemon set');
+  cluster.admin.onChange((change) => {
+    if (change.kind !== 'Node' || change.type !== 'Applied') return;
+    if (isOptedOut(change.object) === isOptedOut(change.before)) return;
+    const { name } = change.object;
+    kernel.clock('world').timer(drawBetween(random, DAEMON_SET_MS), 'daemon set', () => {
+      nodes.get(name)?.wantAgent(!isOptedOut(cluster.admin.get('Node', name)));
+    });
+  });
 }
 
 /** False: it was not there. */

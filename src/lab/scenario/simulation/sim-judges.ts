@@ -10,6 +10,7 @@ import { createImdsChecker } from '../../checkers/imds-checker.ts';
 import { createLeadershipChecker } from '../../checkers/leadership-checker.ts';
 import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
 import { createOfferChecker } from '../../checkers/offer-checker.ts';
+import { createOptOutChecker, isOptedOut } from '../../checkers/opt-out-checker.ts';
 import { createOwnConfigChecker } from '../../checkers/own-config-checker.ts';
 import { createPaceChecker, type PaceChecker } from '../../checkers/pace-checker.ts';
 import { createPodChoiceChecker, placeOfPod } from '../../checkers/pod-choice-checker.ts';
@@ -90,6 +91,7 @@ export function createJudges(deps: JudgesDeps): Judges {
     live,
     isRobbed: robbery.isRobbed,
     instanceOf,
+    isLeftAlone: (node) => isOptedOut(cluster.admin.get('Node', node)),
     isController,
     broken,
   };
@@ -152,9 +154,11 @@ function createCheckers(
   });
   const grants = createGrantChecker(sources);
   const ownConfigs = createOwnConfigChecker(truth, choices);
+  const optOuts = createOptOutChecker(truth);
   cluster.admin.onChange((change) => {
     grants.onClusterChange(change);
     ownConfigs.onClusterChange(change);
+    optOuts.onClusterChange(change);
   });
   const rest = createRestChecker({
     world: truth,
@@ -174,6 +178,7 @@ function createCheckers(
       createPodChoiceChecker(sources),
       grants,
       ownConfigs,
+      optOuts,
       createImdsChecker(truth, imdsOpenOn),
       createOfferChecker(truth, journalOf),
       liveness,

@@ -42,6 +42,8 @@ export interface SimNode {
   /** Everything that runs is gone, the kernel's state too; the disk stays, as a rule. */
   powerOff(): void;
   powerOn(): void;
+  /** The DaemonSet of the agents wants the node, or does no more. */
+  wantAgent(isWanted: boolean): void;
   /** The runtime calls GC. */
   collect(): void;
   /** Addresses that the node's kernel lets reach instance metadata. */
@@ -54,6 +56,9 @@ const BOOT_MS = { min: 100, max: 3_000 };
 /** Of a refused ADD. A kubelet waits for some 15 s; while there are faults, more tries meet more of them. */
 const BACKOFF_MAX_MS = 2_000;
 const CALM_BACKOFF_MAX_MS = 16_000;
+/** How often a kubelet looks whether pods can start: seldom where no agent is to be for long. */
+const READY_POLL_MS = 200;
+const LEFT_ALONE_POLL_MS = 5_000;
 
 /** A node without power: see `powerOn`. */
 export function createSimNode(deps: SimNodeDeps): SimNode {
@@ -97,6 +102,10 @@ export function createSimNode(deps: SimNodeDeps): SimNode {
     isOn: () => on !== undefined,
     powerOff,
     powerOn,
+    wantAgent: (isWanted) => {
+      agent.setWanted(isWanted);
+      if (isWanted && on !== undefined) agent.start();
+    },
     collect: () => void on?.runtime.collect(),
     imdsOpen: () => nftElements(host, 'imds_allowed'),
     dispose: () => {
@@ -138,6 +147,7 @@ function startPods(
     node: name,
     cluster: connection.client,
     isReady: () => agent.isUp(),
+    readyPollMs: () => (agent.isWanted() ? READY_POLL_MS : LEFT_ALONE_POLL_MS),
     runtime,
     onGone: (pod) => {
       if (cluster.admin.get('Pod', pod)?.deleting === true) cluster.admin.deletePod(pod);

@@ -13,7 +13,7 @@ type Annotations = Readonly<Record<string, string>>;
  * What a namespace says gets to a node by way of the controller, which may be stopped twice in a row and have its writes
  * lost between: until then the node's agent takes its pods for ones that ask for nothing (docs/pods-that-choose.md).
  */
-const CONTROLLER_AWAY_MS = 300_000;
+export const CONTROLLER_AWAY_MS = 300_000;
 
 const NOTHING: Wish = { kind: 'Nothing' };
 
@@ -45,8 +45,8 @@ interface PodWords {
   readonly node: NodeName | undefined;
 }
 
-/** Follows pods and namespaces. `now` in milliseconds since the epoch. */
-export function createPodWishes(cluster: SimCluster, now: () => number): PodWishes {
+/** Follows pods and namespaces. `now` in milliseconds since the epoch; the controller may be away from a node for `awayMs`. */
+export function createPodWishes(cluster: SimCluster, now: () => number, awayMs: number): PodWishes {
   const pods = createSpans<PodWords>(now); // by uid
   const namespaces = createSpans<Wish>(now);
   cluster.admin.onChange((change) => {
@@ -63,7 +63,7 @@ export function createPodWishes(cluster: SimCluster, now: () => number): PodWish
     return namespaces.always(name, since, () => true) ? said : [NOTHING, ...said];
   };
   const wishesOf = ({ own, namespace }: PodWords, since: number): readonly Wish[] =>
-    own.kind === 'Nothing' ? inNamespace(namespace, since - CONTROLLER_AWAY_MS) : [own];
+    own.kind === 'Nothing' ? inNamespace(namespace, since - awayMs) : [own];
   return {
     wishOf: (uid) => {
       const said = pods.now(uid);

@@ -13,7 +13,7 @@ import { startControllers } from './sim-controller.ts';
 import { type Electors, startElectors } from './sim-electors.ts';
 import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
 import { createJudges, type Judges } from './sim-judges.ts';
-import { createPodWishes } from './sim-pod-wishes.ts';
+import { CONTROLLER_AWAY_MS, createPodWishes } from './sim-pod-wishes.ts';
 import { drawSimMode } from './sim-mode.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
 import type { SimNode } from './sim-node.ts';
@@ -59,7 +59,7 @@ export function startWorld(options: WorldOptions): World {
     ec2,
     cluster,
     choices,
-    wishes: createPodWishes(cluster, () => kernel.now()),
+    wishes: createPodWishes(cluster, () => kernel.now(), awayMsOf(profile)),
     mode,
     instanceOf: (node) => fleet?.instanceOf(node),
     journalOf: (node) => nodeOf(node)?.agent.records(),
@@ -116,6 +116,10 @@ export function startWorld(options: WorldOptions): World {
  */
 const possibleFaults = (profile: FaultProfile): FaultProfile =>
   profile.node.twoControllers ? profile : { ...profile, ec2: { ...profile.ec2, lateRequestOdds: 0 } };
+
+/** How long a namespace's word may not get to a node: while it is to be left alone, not at all. */
+const awayMsOf = ({ workload }: FaultProfile): number =>
+  workload.optOutOdds > 0 ? Infinity : CONTROLLER_AWAY_MS;
 
 interface Apis {
   readonly ec2: SimEc2;
