@@ -358,6 +358,30 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 10,
   },
   {
+    name: 'an ENIConfig of another VPC is used',
+    edits: [
+      {
+        file: 'domain/eniconfig/select-eni-config.ts',
+        find: 'if (view.subnet.vpcId !== node.vpcId) return inOtherVpc(choice, view, context);',
+        replace: "if (view.subnet.vpcId === '') return inOtherVpc(choice, view, context);",
+      },
+    ],
+    faults: 'workload.mistakeOdds=0.2,workload.burstOdds=0.4',
+    seedCount: 20,
+  },
+  {
+    name: "where a class's ENIConfig is broken its fallback holds",
+    edits: [
+      {
+        file: 'domain/eniconfig/select-by-class.ts',
+        find: 'if (invalid !== undefined || missing !== undefined) {',
+        replace: 'if (missing !== undefined) {',
+      },
+    ],
+    faults: 'workload.mistakeOdds=0.2,workload.classOdds=0.2',
+    seedCount: 40,
+  },
+  {
     name: 'a node that is to be left alone is not',
     edits: [
       {

@@ -2,6 +2,7 @@
 
 import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, INSTANCE_TAG } from '../../domain/ipam/tags.ts';
+import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import { chosenName } from './grant-checker.ts';
@@ -102,7 +103,9 @@ function checkLeftovers(
   const record = world.cluster.nodeNetwork(node);
   const instanceId = world.instanceOf(node);
   if (record === undefined || instanceId === undefined) return;
-  for (const intent of record.spec.intents)
+  // EC2 refuses them, time and again.
+  const areTooMany = place.securityGroupIds.length > GROUPS_PER_ENI_MAX;
+  for (const intent of areTooMany ? [] : record.spec.intents)
     world.broken('LV-5', `intent ${intent.id} of ${node} is still open`);
   const held = new Set([...world.live.values()].map((sandbox) => sandbox.address));
   for (const eni of world.ec2.enis()) {
@@ -112,7 +115,7 @@ function checkLeftovers(
     if (eni.attachment?.deleteOnTermination === false)
       world.broken('LV-5', `${eni.eniId} of ${node} would outlive its instance`);
     const isCurrent = eni.subnetId === subnetId && eni.tags[ENI_CONFIG_TAG] === name;
-    if (isCurrent && sorted(eni.securityGroupIds) !== sorted(place.securityGroupIds))
+    if (isCurrent && !areTooMany && sorted(eni.securityGroupIds) !== sorted(place.securityGroupIds))
       world.broken('LV-5', `${eni.eniId} of ${node} has groups that are not selected any more`);
     const isOld = !keeps && eni.subnetId !== subnetId && !podAddresses(eni).some((ip) => held.has(ip));
     if (isOld)

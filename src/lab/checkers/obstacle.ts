@@ -4,6 +4,7 @@ import type { Ip } from '../../domain/address/ip.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
+import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { WorldTruth } from './checker.ts';
 import type { Place } from './selection-checker.ts';
@@ -46,7 +47,9 @@ export function growthObstacleOf(
     (eni) => 1 + eni.addresses.length + eni.prefixes.length < limits.ipv4PerEniMax,
   );
   const free = world.ec2.subnet(subnetId)?.freeAddressCount ?? 0;
-  const canAttach = world.ec2.enisOf(instance.instanceId).length < limits.eniMax;
+  const canAttach =
+    place.securityGroupIds.length <= GROUPS_PER_ENI_MAX &&
+    world.ec2.enisOf(instance.instanceId).length < limits.eniMax;
   if (!hasSlot && !canAttach) return 'its instance is full';
   return free < (hasSlot ? 1 : 2) ? 'the subnet is full' : undefined;
 }

@@ -3,6 +3,7 @@
 import type { NodeName } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
+import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 import type { PodWishes, Wish } from './pod-wishes.ts';
@@ -84,7 +85,7 @@ function checkGroups({ world, model, wishes }: PodChoiceSources, sandbox: LiveSa
   if (wish === undefined || wish.kind === 'Nothing' || eni === undefined) return;
   const place = model.chosenPlaces(sandbox.node, [wish], 0).find(({ name }) => name === nameOf(eni));
   // An ENIConfig whose subnet was changed leaves ENIs behind that stay as they are.
-  if (place?.subnetId !== eni.subnetId) return;
+  if (place?.subnetId !== eni.subnetId || place.securityGroupIds.length > GROUPS_PER_ENI_MAX) return;
   const [has, named] = [eni.securityGroupIds, place.securityGroupIds].map((ids) => [...ids].sort().join());
   if (has !== named)
     world.broken(

@@ -81,6 +81,8 @@ export interface WorkloadProfile {
   readonly eniConfigRenameOdds: number;
   /** A class is made, changed, deleted; or what it goes by: tags of subnets, labels of nodes and ENIConfigs. */
   readonly classOdds: number;
+  /** An ENIConfig says what cannot be, or a class or a node does; or it is put right. */
+  readonly mistakeOdds: number;
   /** A node gets the label that leaves it alone, or loses it; its agent ends, or starts, after a while. */
   readonly optOutOdds: number;
   readonly burstOdds: number;
@@ -156,6 +158,7 @@ export const calm: FaultProfile = {
     eniConfigChangeOdds: 0,
     eniConfigRenameOdds: 0,
     classOdds: 0,
+    mistakeOdds: 0,
     optOutOdds: 0,
     choosingPodOdds: 0,
     namespaceChoiceOdds: 0,

@@ -106,6 +106,7 @@ const WORKLOAD_ROWS: readonly Row<'workload'>[] = [
   ['eniConfigChangeOdds', 'an ENIConfig gets another subnet or other groups', 'odds', [0.02, 0.1], 0.4],
   ['eniConfigRenameOdds', 'an ENIConfig is made anew under another name', 'odds', [0.02, 0.1], 0.3],
   ['classOdds', 'a class, or what it goes by, is changed', 'odds', [0.05, 0.2], 0.3],
+  ['mistakeOdds', 'an ENIConfig says what cannot be, or is put right', 'odds', [0.05, 0.2], 0.3],
   ['optOutOdds', 'a node is to be left alone, or no more', 'odds', [0.02, 0.1], 0.25],
   ['choosingPodOdds', 'a pod chooses its ENIConfig', 'odds', [0.1, 0.5], 0.3],
   ['namespaceChoiceOdds', "a namespace's pods choose, or choose another", 'odds', [0.02, 0.1], 0.2],

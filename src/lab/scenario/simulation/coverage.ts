@@ -40,6 +40,7 @@ const STATES: Readonly<Record<string, (facts: Facts) => boolean>> = {
     records.some(({ spec }) => spec.choosing?.pods.some(({ kind }) => kind === 'Refused') === true),
   'an ENIConfig is missing': ({ eniConfigs }) =>
     eniConfigs.filter(({ labels }) => labels[CLASS_LABEL] === undefined).length < ENI_CONFIG_COUNT,
+  'an ENIConfig is wrong': ({ eniConfigs }) => eniConfigs.some(({ status }) => status?.ready === false),
   'a node is to be left alone': ({ isLeftAlone }) => isLeftAlone,
   'a pod lives': ({ records }) => records.some(({ status }) => status.used.length > 0),
 };

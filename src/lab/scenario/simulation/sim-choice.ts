@@ -36,11 +36,14 @@ export interface ChoiceModel extends SelectionModel {
   setClass(name: string, plan: ClassPlan | undefined): void;
   /** The class whose subnet it is, by its tag. */
   tagSubnet(subnetId: SubnetId, className: string | undefined): void;
+  /** The group is there, or not. */
+  setGroup(groupId: SecurityGroupId, isThere: boolean): void;
 }
 
-/** An ENIConfig as it lies in the API server. */
-interface Config extends EniConfigContent {
+/** An ENIConfig as it lies in the API server; of a malformed one its name and its labels. */
+interface Config {
   readonly name: string;
+  readonly content: EniConfigContent | undefined;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -53,6 +56,7 @@ interface Model {
   readonly classes: Spans<ClassPlan>;
   readonly configs: Spans<Config>;
   readonly tags: Spans<string>;
+  readonly groups: Spans<true>;
 }
 
 /** `now` in milliseconds since the epoch. */
@@ -61,14 +65,17 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
   const addresses = new Map<NodeName, string>();
   const [words, classes] = [createSpans<NodeWords>(now), createSpans<ClassPlan>(now)];
   const [configs, tags] = [createSpans<Config>(now), createSpans<string>(now)];
-  const model: Model = { vpc, now, zones, addresses, words, classes, configs, tags };
+  const groups = createSpans<true>(now);
+  for (const id of vpc.groups.keys()) groups.set(id, true);
+  const model: Model = { vpc, now, zones, addresses, words, classes, configs, tags, groups };
   const write = (node: NodeName, change: Partial<NodeWords>): void =>
     words.set(node, {
       ...(words.now(node) ?? { annotation: undefined, label: undefined, pool: undefined }),
       ...change,
     });
   const follow = ({ name, labels, spec }: EniConfigRecord, isThere: boolean): void => {
-    const config = isThere && spec.kind === 'Parsed' ? { ...spec.eniConfig, name, labels } : undefined;
+    const content = spec.kind === 'Parsed' ? contentOf(spec.eniConfig) : undefined;
+    const config = isThere ? { name, labels, content } : undefined;
     // Most changes are of the status.
     if (JSON.stringify(config) !== JSON.stringify(configs.now(name))) configs.set(name, config);
   };
@@ -89,12 +96,13 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
     pool: (node, pool) => write(node, { pool }),
     setClass: (name, plan) => classes.set(name, plan),
     tagSubnet: (subnetId, className) => tags.set(subnetId, className),
+    setGroup: (groupId, isThere) => groups.set(groupId, isThere ? true : undefined),
     possiblePlaces: (node, lagMs) => possiblePlaces(model, node, now() - lagMs),
     chosenPlaces: (node, wishes, lagMs) =>
       configs
         .since(now() - lagMs)
-        .filter((config) => isInZone(model, node, config) && wishes.some((wish) => meets(config, wish)))
-        .map(placeOf),
+        .filter((config) => wishes.some((wish) => meets(config, wish)))
+        .flatMap((config) => placesOf(model, node, config, now() - lagMs)),
     rightPlaces: (node) => rightPlaces(model, node),
     mayKeep: (node, lagMs) =>
       words
@@ -147,8 +155,7 @@ function takes({ name, candidates }: ClassPlan, config: Config): boolean {
 const meets = ({ name, labels }: Config, wish: Wish): boolean =>
   wish.kind === 'Name' ? wish.name === name : wish.kind === 'Tier' && wish.tier === labels[TIER_LABEL];
 
-const placeOf = ({ name, subnetId, securityGroupIds }: Config): Place => ({
-  name,
+const contentOf = ({ subnetId, securityGroupIds }: EniConfigContent): EniConfigContent => ({
   subnetId,
   securityGroupIds,
 });
@@ -158,14 +165,34 @@ const nodeSubnetPlaces = ({ vpc, zones }: Model, node: NodeName): readonly Place
   return subnetId === undefined ? [] : [{ name: '', subnetId, securityGroupIds: [vpc.nodesGroup] }];
 };
 
-const isInZone = ({ vpc, zones }: Model, node: NodeName, { subnetId }: Config): boolean =>
-  vpc.podSubnets.some((one) => one.subnetId === subnetId && one.zone === zones.get(node));
+/** Whether the ENIConfig says what cannot be: no subnet, or a group that is not there or of another VPC than the subnet. */
+function isBroken({ vpc, groups }: Model, { content }: Config, since: number): boolean {
+  const subnet = content && vpc.subnets.get(content.subnetId);
+  if (content === undefined || subnet === undefined) return true;
+  return !content.securityGroupIds.every(
+    (id) => vpc.groups.get(id) === subnet.vpcId && groups.since(since, id).length > 0,
+  );
+}
+
+/** Where the ENIConfig puts the node's pods, by one who saw the groups as they were at some time since then; or nowhere. */
+function placesOf(model: Model, node: NodeName, config: Config, since: number): readonly Place[] {
+  const { vpc, zones } = model;
+  const { name, content } = config;
+  if (content === undefined || isBroken(model, config, since)) return [];
+  const subnet = vpc.subnets.get(content.subnetId);
+  if (subnet?.zone !== zones.get(node) || subnet?.vpcId !== vpc.vpcId) return [];
+  const { subnetId, securityGroupIds } = content;
+  // Without groups: those of the node's primary ENI.
+  return [
+    { name, subnetId, securityGroupIds: securityGroupIds.length === 0 ? [vpc.nodesGroup] : securityGroupIds },
+  ];
+}
 
 /** All that somebody could conclude who saw each object at some time since then, each at another one. */
 function possiblePlaces(model: Model, node: NodeName, since: number): readonly Place[] {
   const { words, classes, configs, zones } = model;
   const said = words.since(since, node);
-  const configsThen = configs.since(since).filter((config) => isInZone(model, node, config));
+  const configsThen = configs.since(since);
   const written = new Set(said.flatMap(({ annotation, label }) => annotation ?? label ?? []));
   const isSilent = said.some(({ annotation, label }) => (annotation ?? label) === undefined);
   const plans = !isSilent
@@ -193,9 +220,19 @@ function possiblePlaces(model: Model, node: NodeName, since: number): readonly P
         plans.some((plan) => takes(plan, config)) ||
         (isImplied && config.name === zones.get(node)),
     )
-    .map(placeOf);
-  const mayFallBack = plans.some((plan) => plan.fallback === 'NodeSubnet' && plan.malformed === undefined);
+    .flatMap((config) => placesOf(model, node, config, since));
+  const mayFallBack = plans.some((plan) => plan.malformed === undefined && mayFallBackBy(model, plan, since));
   return mayFallBack ? [...places, ...nodeSubnetPlaces(model, node)] : places;
+}
+
+/** Not while one that the class names is missing or broken all the time. */
+function mayFallBackBy(model: Model, { fallback, candidates }: ClassPlan, since: number): boolean {
+  const { configs } = model;
+  if (fallback !== 'NodeSubnet') return false;
+  if (candidates?.kind !== 'Names') return true;
+  return candidates.names.every((name) =>
+    configs.since(since, name).some((config) => !isBroken(model, config, since)),
+  );
 }
 
 /** The class that claims the node now. */
@@ -220,7 +257,7 @@ function rightPlaces(model: Model, node: NodeName): readonly Place[] {
   const said = words.now(node);
   const named = (name: string): readonly Place[] => {
     const config = configs.now(name);
-    return config !== undefined && isInZone(model, node, config) ? [placeOf(config)] : [];
+    return config === undefined ? [] : placesOf(model, node, config, model.now());
   };
   const written = said?.annotation ?? said?.label;
   if (written !== undefined) return named(written);
@@ -242,19 +279,19 @@ function rightOfClass(model: Model, node: NodeName, plan: ClassPlan): readonly P
           .filter((config) => takes(plan, config))
           .map(({ name }) => name)
           .sort();
-  const usable = names
-    .flatMap((name) => configs.now(name) ?? [])
-    .filter((config) => isInZone(model, node, config));
+  const named = names.flatMap((name) => configs.now(name) ?? []);
+  const usable = named.flatMap((config) => placesOf(model, node, config, model.now()));
   if (usable.length === 0) {
-    const isComplete = names.every((name) => configs.now(name) !== undefined);
-    return isComplete && plan.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node) : [];
+    const isInOrder =
+      named.length === names.length && !named.some((config) => isBroken(model, config, model.now()));
+    return isInOrder && plan.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node) : [];
   }
-  if (plan.strategy === 'First') return usable.slice(0, 1).map(placeOf);
-  if (plan.strategy !== 'Hash') return usable.map(placeOf);
+  if (plan.strategy === 'First') return usable.slice(0, 1);
+  if (plan.strategy !== 'Hash') return usable;
   // The hash itself is checked elsewhere, against sha1sum.
   const chosen = rendezvousChoice(
     addresses.get(node) ?? '',
     usable.map(({ name }) => name),
   );
-  return usable.filter(({ name }) => name === chosen).map(placeOf);
+  return usable.filter(({ name }) => name === chosen);
 }

@@ -3,7 +3,6 @@
 import type { ClassStrategy } from '../../../domain/eniconfig/node-network-class.ts';
 import type { SubnetId } from '../../../domain/ids.ts';
 import { chance, drawBetween, pick, shuffled } from '../../kernel/draw.ts';
-import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import {
   type ClassCandidatesPlan,
   type ClassPlan,
@@ -18,7 +17,6 @@ import { drawClassMode, type SimMode } from './sim-mode.ts';
 import { ZONES } from './sim-vpc.ts';
 
 export interface ClassDeps extends ConfigDeps {
-  readonly ec2: SimEc2;
   readonly mode: SimMode;
 }
 
@@ -67,8 +65,13 @@ function drawCandidates({ random, cluster, vpc }: ClassDeps): ClassCandidatesPla
     }
     case 'Tier':
       return { kind: 'Tier', tier: pick(random, TIERS) };
-    case 'Tagged':
-      return { kind: 'Tagged', securityGroupIds: [pick(random, [vpc.podsGroup, vpc.otherPodsGroup])] };
+    case 'Tagged': {
+      const mistaken = vpc.strangers === undefined ? [] : [vpc.strangers.groupId];
+      return {
+        kind: 'Tagged',
+        securityGroupIds: [pick(random, [vpc.podsGroup, vpc.otherPodsGroup, ...mistaken])],
+      };
+    }
   }
 }
 

@@ -5,10 +5,12 @@ import { assert } from '../../../domain/result.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { isOptedOut, OPT_OUT_LABEL } from '../../checkers/opt-out-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
+import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import { chance, drawBetween, pick } from '../../kernel/draw.ts';
 import type { SeededRandom } from '../../kernel/seeded-random.ts';
 import type { ChoiceModel, EniConfigContent } from './sim-choice.ts';
 import { TIER_LABEL, TIERS } from './sim-class-plan.ts';
+import { drawMistake, specOf, togglePassingGroup } from './sim-mistakes.ts';
 import type { SimVpcPlan } from './sim-vpc.ts';
 
 const ENI_CONFIG_KEY = 'k8s.amazonaws.com/eniConfig';
@@ -17,7 +19,11 @@ const FLAP_MS = 150;
 /** Of changes, those that name another subnet; the others change the groups alone. */
 const OTHER_SUBNET_ODDS = 0.5;
 
+/** Written on a node in the place of a name. */
+const NONSENSE = ['', ' ', 'No Such Name'] as const;
+
 export interface ConfigDeps {
+  readonly ec2: SimEc2;
   readonly clock: Clock;
   readonly random: SeededRandom;
   readonly cluster: SimCluster;
@@ -33,14 +39,17 @@ export interface ConfigDeeds {
   toggle(): void;
   change(): void;
   rename(): void;
+  /** An ENIConfig is written wrongly, or put right; a node says nonsense; a group goes, or comes back. */
+  mistake(): void;
   /** A node is to be left alone, or no more. */
   optOut(): void;
 }
 
 export function configDeeds(deps: ConfigDeps): ConfigDeeds {
-  const { random, cluster, vpc, clock, choices, tell } = deps;
+  const { random, cluster, ec2, vpc, clock, choices, tell } = deps;
   const configs = createConfigs(deps);
   let renameCount = 0;
+  const mistakeDraws = random.fork('mistakes');
   const optOutDraws = random.fork('opt out');
   const draw = <T>(items: readonly T[]): T => pick(random, items);
   const anyGroups = (): readonly SecurityGroupId[] =>
@@ -82,6 +91,24 @@ export function configDeeds(deps: ConfigDeps): ConfigDeeds {
       const { subnetId } = chance(random, OTHER_SUBNET_ODDS) ? draw(vpc.podSubnets) : configs.contentOf(name);
       if (configs.isPresent(name)) configs.apply(name, { subnetId, securityGroupIds: anyGroups() });
     },
+    mistake: () => {
+      if (vpc.strangers === undefined) return;
+      const name = pick(mistakeDraws, configs.names());
+      switch (pick(mistakeDraws, ['Wrong', 'Wrong', 'Wrong', 'Right', 'Right', 'Node', 'Group'] as const)) {
+        case 'Wrong':
+          return configs.spoil(name, drawMistake(mistakeDraws, vpc.strangers, configs.contentOf(name)));
+        case 'Right':
+          return configs.isPresent(name) ? configs.apply(name, configs.contentOf(name)) : undefined;
+        case 'Node':
+          return someNode((node) => annotate(node, pick(mistakeDraws, NONSENSE)));
+        case 'Group': {
+          const { passingGroupId } = vpc.strangers;
+          const isThere = togglePassingGroup(ec2.admin, vpc.strangers, vpc.vpcId);
+          choices.setGroup(passingGroupId, isThere);
+          tell(`security group ${passingGroupId} is ${isThere ? 'there' : 'deleted'}`);
+        }
+      }
+    },
     optOut: () => {
       const nodes = cluster.admin.list('Node');
       if (nodes.length === 0) return;
@@ -108,6 +135,8 @@ interface Configs {
   /** What it says, or said last. */
   contentOf(name: string): EniConfigContent;
   apply(name: string, content: EniConfigContent): void;
+  /** Somebody writes something else into it; what it says when it is right stays known. */
+  spoil(name: string, written: unknown): void;
   remove(name: string): void;
 }
 
@@ -118,6 +147,8 @@ const tierOf = (name: string): string => (name.includes('extra') ? TIERS[1] : TI
 function createConfigs({ cluster, vpc, tell }: ConfigDeps): Configs {
   const contents = new Map<string, EniConfigContent>();
   const present = new Set<string>();
+  const labelsNow = (name: string): Readonly<Record<string, string>> =>
+    cluster.admin.get('EniConfig', name)?.labels ?? { [TIER_LABEL]: tierOf(name) };
   const configs: Configs = {
     names: () => [...contents.keys()],
     isPresent: (name) => present.has(name),
@@ -130,10 +161,16 @@ function createConfigs({ cluster, vpc, tell }: ConfigDeps): Configs {
       contents.set(name, content);
       present.add(name);
       const { subnetId, securityGroupIds } = content;
-      const labels = cluster.admin.get('EniConfig', name)?.labels ?? { [TIER_LABEL]: tierOf(name) };
+      const labels = labelsNow(name);
       const eniConfig = { name, labels, subnetId, securityGroupIds };
       cluster.admin.applyEniConfig({ name, labels, spec: { kind: 'Parsed', eniConfig } });
       tell(`ENIConfig ${name} says ${content.subnetId} with ${content.securityGroupIds.join(' and ')}`);
+    },
+    spoil: (name, written) => {
+      if (!present.has(name)) return;
+      const labels = labelsNow(name);
+      cluster.admin.applyEniConfig({ name, labels, spec: specOf(name, labels, written) });
+      tell(`ENIConfig ${name} says ${JSON.stringify(written)}`);
     },
     remove: (name) => {
       present.delete(name);

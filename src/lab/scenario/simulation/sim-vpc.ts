@@ -8,6 +8,7 @@ import type { Mode } from '../../../domain/ipam/mode.ts';
 import { assert, type Result } from '../../../domain/result.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
+import { makeStrangers, type Strangers } from './sim-mistakes.ts';
 
 export const ZONES = ['z-a', 'z-b'] as const;
 export type Zone = (typeof ZONES)[number];
@@ -19,7 +20,14 @@ export interface PodSubnet {
   readonly eniConfig: string;
 }
 
+/** What a subnet is of. */
+export interface SubnetPlace {
+  readonly zone: string;
+  readonly vpcId: VpcId;
+}
+
 export interface SimVpcPlan {
+  readonly vpcId: VpcId;
   readonly nodeSubnets: ReadonlyMap<Zone, SubnetId>;
   readonly podSubnets: readonly PodSubnet[];
   readonly nodesGroup: SecurityGroupId;
@@ -27,6 +35,12 @@ export interface SimVpcPlan {
   readonly podsGroup: SecurityGroupId;
   /** What later ones may name, too. */
   readonly otherPodsGroup: SecurityGroupId;
+  /** All subnets that there are. */
+  readonly subnets: ReadonlyMap<SubnetId, SubnetPlace>;
+  /** All groups that there are at the start, and their VPCs. */
+  readonly groups: ReadonlyMap<SecurityGroupId, VpcId>;
+  /** Where people make mistakes. */
+  readonly strangers?: Strangers;
 }
 
 const VPC = 'vpc-00000000' as VpcId;
@@ -67,8 +81,18 @@ const cidr = (text: string): Cidr => must(parseCidr(text));
 const IPV6_BLOCK = '2600:1f14:0:ab00::/56';
 const ipv6Of = (number: number): Cidr => cidr(`2600:1f14:0:ab${String(number).padStart(2, '0')}::/64`);
 
+export interface VpcWish {
+  readonly mode: Mode;
+  /** There is a second VPC, and there are groups to get wrong. */
+  readonly withStrangers: boolean;
+}
+
 /** Makes VPC, subnets and groups in EC2, and the ENIConfigs in the cluster: per zone one of its name and one more. */
-export function makeSimVpc(ec2: SimEc2, cluster: SimCluster, mode: Mode = 'SecondaryIP'): SimVpcPlan {
+export function makeSimVpc(
+  ec2: SimEc2,
+  cluster: SimCluster,
+  { mode, withStrangers }: VpcWish = { mode: 'SecondaryIP', withStrangers: false },
+): SimVpcPlan {
   const { admin } = ec2;
   admin.setInstanceLimits([LIMITS]);
   must(admin.createVpc({ vpcId: VPC, cidrs: ['10.0.0.0/16', IPV6_BLOCK].map(cidr) }));
@@ -90,7 +114,11 @@ export function makeSimVpc(ec2: SimEc2, cluster: SimCluster, mode: Mode = 'Secon
       podSubnets.push({ zone, subnetId, eniConfig: `${zone}${kind}` });
     }
   });
+  const strangers = withStrangers ? makeStrangers(admin, { vpcId: VPC, zones: ZONES }, cidr) : undefined;
   const plan: SimVpcPlan = {
+    vpcId: VPC,
+    ...inventoryOf({ nodeSubnets, podSubnets }, strangers),
+    ...(strangers === undefined ? {} : { strangers }),
     nodeSubnets,
     podSubnets,
     nodesGroup: NODES_GROUP,
@@ -99,6 +127,24 @@ export function makeSimVpc(ec2: SimEc2, cluster: SimCluster, mode: Mode = 'Secon
   };
   for (const subnet of podSubnets) applyEniConfig(cluster, plan, subnet);
   return plan;
+}
+
+/** All subnets and groups of the account. */
+function inventoryOf(
+  { nodeSubnets, podSubnets }: Pick<SimVpcPlan, 'nodeSubnets' | 'podSubnets'>,
+  strangers: Strangers | undefined,
+): Pick<SimVpcPlan, 'subnets' | 'groups'> {
+  const own = [...podSubnets, ...[...nodeSubnets].map(([zone, subnetId]) => ({ zone, subnetId }))];
+  const others = strangers?.subnets ?? [];
+  const subnets = new Map([
+    ...own.map(({ subnetId, zone }) => [subnetId, { zone, vpcId: VPC }] as const),
+    ...others.map(({ subnetId, zone }) => [subnetId, { zone, vpcId: strangers?.vpcId ?? VPC }] as const),
+  ]);
+  const groups = new Map([NODES_GROUP, PODS_GROUP, OTHER_PODS_GROUP].map((id) => [id, VPC]));
+  if (strangers === undefined) return { subnets, groups };
+  for (const id of [strangers.passingGroupId, ...strangers.moreGroupIds]) groups.set(id, VPC);
+  groups.set(strangers.groupId, strangers.vpcId);
+  return { subnets, groups };
 }
 
 /** Creates the ENIConfig of a pod subnet as it is at the start. */

@@ -34,6 +34,7 @@ export function startWorkload(deps: WorkloadDeps): Workload {
       ['eniConfigChangeOdds', odds.eniConfigChangeOdds, configs.change],
       ['eniConfigRenameOdds', odds.eniConfigRenameOdds, configs.rename],
       ['classOdds', odds.classOdds, classes.act],
+      ['mistakeOdds', odds.mistakeOdds, configs.mistake],
       ['optOutOdds', odds.optOutOdds, configs.optOut],
       ['namespaceChoiceOdds', odds.namespaceChoiceOdds, pods.annotateNamespace],
       ['massDeletionOdds', odds.massDeletionOdds, pods.endAll],

@@ -45,7 +45,10 @@ export function startWorld(options: WorldOptions): World {
   const clock = kernel.clock('world');
   const [dial, mode] = [createFaultDial(possibleFaults(profile)), drawSimMode(random)];
   const { ec2, cluster, coverage } = createApis(kernel, dial);
-  const vpc = makeSimVpc(ec2, cluster, mode.mode);
+  const vpc = makeSimVpc(ec2, cluster, {
+    mode: mode.mode,
+    withStrangers: profile.workload.mistakeOdds > 0,
+  });
   const marks = new Map<string, number>();
   const log = createSimLog(kernel, marks, options.onLog);
   const tell = (text: string): void => log.info(text);
