@@ -38,6 +38,8 @@ export interface NodeProfile {
   readonly controllerClockJumpsPerHour: number;
   /** The same per agent. */
   readonly agentClockJumpsPerHour: number;
+  /** Per node: its virtual machine is halted for seconds to minutes, with or without its clocks, and goes on. */
+  readonly haltsPerHour: number;
   /** Odds, per reboot, that the disk with the journal is a new one. */
   readonly journalLostOdds: number;
   /** What a sync of the journal takes, at most. */
@@ -134,6 +136,7 @@ export const calm: FaultProfile = {
     controllerPausesPerHour: 0,
     controllerClockJumpsPerHour: 0,
     agentClockJumpsPerHour: 0,
+    haltsPerHour: 0,
     journalLostOdds: 0,
     diskMaxMs: 1,
     collectionsPerHour: 0,

@@ -80,6 +80,7 @@ const NODE_ROWS: readonly Row<'node'>[] = [
   ['controllerPausesPerHour', 'a controller is stopped, and goes on', 'per hour', [3, 12], 0.2],
   ['controllerClockJumpsPerHour', 'the clock of a running controller is set', 'per hour', [12, 60], 0.2],
   ['agentClockJumpsPerHour', 'the clock of a running agent is set', 'per hour', [12, 60], 0.2],
+  ['haltsPerHour', 'a virtual machine is halted, and goes on', 'per hour', [3, 12], 0.25],
   ['journalLostOdds', 'a reboot loses the journal', 'odds', [0.3], 0.3],
   ['diskMaxMs', 'a sync of the journal takes long', 'ms', [20, 1000], 0.3],
   ['collectionsPerHour', 'the runtime calls GC', 'per hour', [12, 60], 0.5],

@@ -12,6 +12,8 @@ export interface SimEvent {
   /** Of the process that set it: with its end, the event is off. */
   readonly life: { readonly isAlive: boolean };
   cancelled: boolean;
+  /** Stops of its owner that have been looked at for it. */
+  stopCount?: number;
 }
 
 export interface EventHeap {

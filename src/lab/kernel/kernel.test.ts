@@ -172,6 +172,32 @@ describe('kernel', () => {
     assert.deepEqual(heard, ['other', '1000 at 5000', '2000 at 5000', '9000 at 9000']);
   });
 
+  test('a machine that was halted with its clocks goes on where it was, later by as long as it was halted', async () => {
+    const kernel = createKernel({ seed: 1 });
+    const clock = kernel.clock('guest');
+    const [start, bootStart] = [clock.now(), clock.bootNow()];
+    const heard: string[] = [];
+    const hear = (what: string) => () => {
+      heard.push(`${what} at ${kernel.now() - start}, by its clocks ${clock.now() - start} and ${clock.bootNow() - bootStart}`);
+    };
+    clock.timer(1_000, 'a', hear('due while halted'));
+    clock.timer(8_000, 'b', hear('due later'));
+    const world = kernel.clock('world');
+    world.timer(500, 'halted', () => kernel.pause('guest', 'stand still'));
+    world.timer(2_000, 'sent', () => clock.timer(100, 'd', hear('sent meanwhile')));
+    world.timer(5_500, 'goes on', () => {
+      kernel.resume('guest');
+      clock.timer(1_000, 'c', hear('set afterwards'));
+    });
+    await kernel.run({ untilMs: start + 20_000, drain });
+    assert.deepEqual(heard, [
+      'sent meanwhile at 5500, by its clocks 500 and 500',
+      'due while halted at 6000, by its clocks 1000 and 1000',
+      'set afterwards at 6500, by its clocks 1500 and 1500',
+      'due later at 13000, by its clocks 8000 and 8000',
+    ]);
+  });
+
   test('a process that is stopped and dies never goes on', async () => {
     const kernel = createKernel({ seed: 1, startAt: 0 });
     const heard: string[] = [];

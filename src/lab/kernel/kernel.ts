@@ -41,6 +41,9 @@ export type RunEnd =
   /** Time stands still: more than EVENTS_PER_INSTANT_MAX events at one time; the last of them are named. */
   | { readonly kind: 'Livelock'; readonly labels: readonly string[] };
 
+/** What the clocks of one that is stopped do. */
+export type Clocks = 'go on' | 'stand still';
+
 export interface Kernel {
   now(): number;
   readonly random: SeededRandom;
@@ -52,8 +55,11 @@ export interface Kernel {
   incarnation(owner: string): Incarnation;
   /** Somebody sets the wall clock of `owner`: from now on it is off by `ms`, in this life and in later ones. */
   skew(owner: string, ms: number): void;
-  /** The process of `owner` is stopped: what becomes due runs when it goes on, in the same order. Until then its time goes on. */
-  pause(owner: string): void;
+  /**
+   * The process of `owner` is stopped: what becomes due runs when it goes on, in the same order. Until then its time goes on,
+   * or, as with a virtual machine that is halted, stands still: then what was set before comes that much later.
+   */
+  pause(owner: string, clocks?: Clocks): void;
   /** It goes on. Nothing happens to one that runs. */
   resume(owner: string): void;
   /** The machine of `owner` boots: its time since then begins anew. */
@@ -77,8 +83,33 @@ interface Timeline {
   eventCount: number;
   readonly heap: EventHeap;
   readonly trace: Trace;
-  /** owner that is stopped -> what became due meanwhile */
-  readonly paused: Map<string, SimEvent[]>;
+  /** owner that is stopped -> since when, and what became due meanwhile */
+  readonly paused: Map<string, Stop>;
+  /** owner -> the stops that were none by its own clocks, oldest first */
+  readonly stops: Map<string, LostTime[]>;
+}
+
+interface Stop {
+  readonly clocks: Clocks;
+  readonly since: number;
+  /** Of the next event that was to be set then. */
+  readonly sequence: number;
+  readonly kept: SimEvent[];
+}
+
+interface LostTime {
+  readonly ms: number;
+  /** What was set before comes that much later. */
+  readonly sequence: number;
+}
+
+/** What the event is late by, because its owner's clocks stood still after it was set; each stop is counted once. */
+function latenessOf({ stops }: Timeline, event: SimEvent): number {
+  const ofOwner = stops.size === 0 ? undefined : stops.get(event.owner);
+  if (ofOwner === undefined) return 0;
+  const late = ofOwner.slice(event.stopCount ?? 0).filter(({ sequence }) => event.sequence < sequence);
+  event.stopCount = ofOwner.length;
+  return late.reduce((sum, { ms }) => sum + ms, 0);
 }
 
 /** Runs the next event that is due by `untilMs`, or keeps it for one who is stopped; false when there is none. */
@@ -86,10 +117,15 @@ function step(timeline: Timeline, { untilMs, onEvent }: RunRequest): boolean {
   const next = timeline.heap.peek();
   if (next === undefined || next.at > untilMs) return false;
   timeline.heap.pop();
+  const lateMs = latenessOf(timeline, next);
+  if (lateMs > 0) {
+    timeline.heap.push(Object.assign(next, { at: next.at + lateMs }));
+    return true;
+  }
   timeline.now = next.at;
-  const kept = timeline.paused.get(next.owner);
-  if (kept !== undefined) {
-    kept.push(next);
+  const stop = timeline.paused.get(next.owner);
+  if (stop !== undefined) {
+    stop.kept.push(next);
     return true;
   }
   timeline.eventCount += 1;
@@ -124,20 +160,47 @@ const createTimeline = (startAt: number, recentPerOwner?: number): Timeline => (
   heap: createEventHeap(),
   trace: createTrace(recentPerOwner),
   paused: new Map(),
+  stops: new Map(),
 });
 
-const stopsOf = (timeline: Timeline): Pick<Kernel, 'pause' | 'resume'> => ({
-  pause: (owner) => {
-    if (!timeline.paused.has(owner)) timeline.paused.set(owner, []);
+interface StopDeps {
+  readonly timeline: Timeline;
+  readonly machines: Machines;
+  /** Of the next event that is set. */
+  readonly nextSequence: () => number;
+}
+
+const stopsOf = ({
+  timeline,
+  machines,
+  nextSequence,
+}: StopDeps): Pick<Kernel, 'pause' | 'resume'> => ({
+  pause: (owner, clocks = 'go on') => {
+    if (timeline.paused.has(owner)) return;
+    timeline.paused.set(owner, { clocks, since: timeline.now, sequence: nextSequence(), kept: [] });
   },
   resume: (owner) => {
-    const kept = timeline.paused.get(owner) ?? [];
+    const stop = timeline.paused.get(owner);
+    if (stop === undefined) return;
     timeline.paused.delete(owner);
-    for (const event of kept) timeline.heap.push(Object.assign(event, { at: timeline.now }));
+    const { clocks, since, sequence, kept } = stop;
+    const stoodStill = clocks === 'stand still';
+    if (stoodStill) {
+      const ms = timeline.now - since;
+      machines.lose(owner, ms);
+      timeline.stops.set(owner, [...(timeline.stops.get(owner) ?? []), { ms, sequence }]);
+    }
+    for (const event of kept) {
+      // What was set before is late, as it turns out when it is looked at; what others sent meanwhile has been waiting.
+      const isLate = stoodStill && event.sequence < sequence;
+      timeline.heap.push(isLate ? event : Object.assign(event, { at: timeline.now }));
+    }
   },
 });
 
 interface Machines extends Pick<Kernel, 'skew' | 'boot'> {
+  /** Its clocks stood still for so long. */
+  lose(owner: string, ms: number): void;
   now(owner: string): number;
   bootNow(owner: string): number;
 }
@@ -146,11 +209,19 @@ interface Machines extends Pick<Kernel, 'skew' | 'boot'> {
 function createMachines(timeline: Timeline): Machines {
   const skews = new Map<string, number>(); // owner -> ms
   const bootedAt = new Map<string, number>(); // owner -> world's time
+  const worldNow = (owner: string): number => {
+    const stop = timeline.paused.size === 0 ? undefined : timeline.paused.get(owner);
+    return stop?.clocks === 'stand still' ? stop.since : timeline.now;
+  };
   return {
-    now: (owner) => timeline.now + (skews.get(owner) ?? 0),
-    bootNow: (owner) => timeline.now - (bootedAt.get(owner) ?? 0),
+    now: (owner) => worldNow(owner) + (skews.get(owner) ?? 0),
+    bootNow: (owner) => worldNow(owner) - (bootedAt.get(owner) ?? 0),
     skew: (owner, ms) => {
       skews.set(owner, ms);
+    },
+    lose: (owner, ms) => {
+      skews.set(owner, (skews.get(owner) ?? 0) - ms);
+      bootedAt.set(owner, (bootedAt.get(owner) ?? 0) + ms);
     },
     boot: (owner) => {
       bootedAt.set(owner, timeline.now);
@@ -205,7 +276,7 @@ export function createKernel(options: KernelOptions): Kernel {
     incarnation,
     skew: machines.skew,
     boot: machines.boot,
-    ...stopsOf(timeline),
+    ...stopsOf({ timeline, machines, nextSequence: () => sequence }),
     kill: (owner) => {
       timeline.paused.delete(owner);
       incarnations.get(owner)?.kill();

@@ -28,6 +28,8 @@ export interface SimAgentDeps {
 }
 
 export interface SimAgent {
+  /** Of its events. */
+  readonly owner: string;
   start(): void;
   isUp(): boolean;
   isWanted(): boolean;
@@ -109,6 +111,7 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
       kernel.clock(`node/${nodeName}`).timer(drawBetween(random, RESTART_MS), 'agent restart', start);
   };
   return {
+    owner,
     start,
     isUp: () => life !== undefined,
     isWanted: () => isWanted,

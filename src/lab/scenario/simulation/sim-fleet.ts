@@ -112,13 +112,17 @@ export function createFleet(deps: FleetDeps): Fleet {
 /** Agents run on the nodes that have not the label (deploy/chart): it is put on and taken off while they run. */
 function keepDaemonSet({ kernel, cluster }: FleetDeps, nodes: ReadonlyMap<NodeName, SimNode>): void {
   const random = kernel.random.fork('daemon set');
+  const look = (name: NodeName): void => {
+    kernel.clock('world').timer(drawBetween(random, DAEMON_SET_MS), 'daemon set', () => {
+      const node = nodes.get(name);
+      if (node?.halt.isHalted() === true) look(name);
+      else node?.wantAgent(!isOptedOut(cluster.admin.get('Node', name)));
+    });
+  };
   cluster.admin.onChange((change) => {
     if (change.kind !== 'Node' || change.type !== 'Applied') return;
     if (isOptedOut(change.object) === isOptedOut(change.before)) return;
-    const { name } = change.object;
-    kernel.clock('world').timer(drawBetween(random, DAEMON_SET_MS), 'daemon set', () => {
-      nodes.get(name)?.wantAgent(!isOptedOut(cluster.admin.get('Node', name)));
-    });
+    look(change.object.name);
   });
 }
 
@@ -160,11 +164,12 @@ export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSur
     const { node: odds, person } = dial.profile();
     const nodes = fleet.nodes();
     // What people do is counted for the whole world, not per node.
-    const rates: readonly (readonly [fault: string, perHour: number, run: (node: SimNode) => void])[] = [
-      ['', odds.agentCrashesPerHour, (node) => node.agent.crash()],
-      ['node.agentClockJumpsPerHour', odds.agentClockJumpsPerHour, (node) => node.agent.setClock()],
+    const rates: readonly (readonly [fault: string, perHour: number, run: (node: SimNode) => unknown])[] = [
+      ['', odds.agentCrashesPerHour, inGuest((node) => node.agent.crash())],
+      ['node.agentClockJumpsPerHour', odds.agentClockJumpsPerHour, inGuest((node) => node.agent.setClock())],
       ['node.rebootsPerHour', odds.rebootsPerHour, fleet.reboot],
-      ['node.collectionsPerHour', odds.collectionsPerHour, (node) => node.collect()],
+      ['', odds.haltsPerHour, (node) => node.isOn() && node.halt.begin()],
+      ['node.collectionsPerHour', odds.collectionsPerHour, inGuest((node) => node.collect())],
       ['person.stopsPerHour', person.stopsPerHour / nodes.length, fleet.stop],
       ['person.nodeDeletionsPerHour', person.nodeDeletionsPerHour / nodes.length, fleet.register],
       ['person.nodeNetworkDeletionsPerHour', person.nodeNetworkDeletionsPerHour / nodes.length, fleet.forget],
@@ -178,7 +183,20 @@ export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSur
       }
     }
   };
-  return startTicks({ clock: kernel.clock('world'), random, label: 'fleet tick', onTick });
+  const ticks = startTicks({ clock: kernel.clock('world'), random, label: 'fleet tick', onTick });
+  return {
+    close: () => {
+      ticks.close();
+      for (const node of fleet.nodes()) node.halt.end();
+    },
+  };
 }
+
+/** Nothing happens in a machine that is halted. */
+const inGuest =
+  (run: (node: SimNode) => void) =>
+  (node: SimNode): void => {
+    if (!node.halt.isHalted()) run(node);
+  };
 
 export const zoneOfIndex = (index: number): Zone => ZONES[index % ZONES.length] ?? ZONES[0];

@@ -11,6 +11,7 @@ import type { SeededRandom } from '../../kernel/seeded-random.ts';
 import { createMemoryKernel, type MemoryKernel } from '../../linux/memory-kernel.ts';
 import { nftElements } from '../../linux/nft-elements.ts';
 import { startKubelet } from '../kubelet.ts';
+import { createHalt, type SimHalt } from './sim-halt.ts';
 import { createSimAgent, type SimAgent } from './sim-agent.ts';
 import { type MortalClient, mortalClient } from './sim-client.ts';
 import { createSimRuntime, type PodRegister, type SimRuntime } from './sim-runtime.ts';
@@ -39,6 +40,8 @@ export interface SimNode {
   readonly instanceId: InstanceId;
   readonly agent: SimAgent;
   isOn(): boolean;
+  /** Its machine is halted: nothing in it happens. */
+  readonly halt: SimHalt;
   /** Everything that runs is gone, the kernel's state too; the disk stays, as a rule. */
   powerOff(): void;
   powerOn(): void;
@@ -69,11 +72,21 @@ export function createSimNode(deps: SimNodeDeps): SimNode {
   const profile = () => dial.profile().node;
   const agent = createSimAgent({ nodeName: name, kernel, cluster, host, profile, log, struck: deps.struck });
   const links = createLinks(deps, host);
+  const tell = (text: string): void => log.info(text);
+  const halt = createHalt({
+    node: name,
+    kernel,
+    owners: [owner, agent.owner],
+    perHour: () => profile().haltsPerHour,
+    struck: () => deps.struck('node.haltsPerHour'),
+    tell,
+  });
   let bootCount = 0;
   let on: Pods | undefined;
 
   const powerOff = (): void => {
     if (on === undefined) return;
+    halt.end();
     on.connection.end();
     on = undefined;
     const diskLost = chance(random, profile().journalLostOdds);
@@ -93,13 +106,14 @@ export function createSimNode(deps: SimNodeDeps): SimNode {
     const bootMs = drawBetween(random, BOOT_MS);
     kernel.clock(owner).timer(bootMs, 'agent starts', agent.start);
     // Container ids of one boot must not come again in the next.
-    on = startPods(deps, { host, agent, random: random.fork(`boot-${bootCount}`) });
+    on = startPods(deps, { host, agent, halt, random: random.fork(`boot-${bootCount}`) });
   };
   return {
     name,
     instanceId,
     agent,
     isOn: () => on !== undefined,
+    halt,
     powerOff,
     powerOn,
     wantAgent: (isWanted) => {
@@ -126,8 +140,14 @@ function startPods(
   {
     host,
     agent,
+    halt,
     random,
-  }: { readonly host: MemoryKernel; readonly agent: SimAgent; readonly random: SeededRandom },
+  }: {
+    readonly host: MemoryKernel;
+    readonly agent: SimAgent;
+    readonly halt: SimHalt;
+    readonly random: SeededRandom;
+  },
 ): Pods {
   const owner = `node/${name}`;
   const clock = kernel.clock(owner);
@@ -141,7 +161,10 @@ function startPods(
     register,
     profile: () => dial.profile().node,
     struck,
-    ask: (request) => kernel.guard(owner, agent.ask(request), request.command),
+    ask: (request) => {
+      halt.mayBeginInRequest();
+      return kernel.guard(owner, agent.ask(request), request.command);
+    },
   });
   startKubelet({
     node: name,

@@ -14,6 +14,7 @@ import { type Electors, startElectors } from './sim-electors.ts';
 import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
 import { createJudges, type Judges } from './sim-judges.ts';
 import { CONTROLLER_AWAY_MS, createPodWishes } from './sim-pod-wishes.ts';
+import { HALT_MS } from './sim-halt.ts';
 import { drawSimMode } from './sim-mode.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
 import type { SimNode } from './sim-node.ts';
@@ -121,8 +122,8 @@ const possibleFaults = (profile: FaultProfile): FaultProfile =>
   profile.node.twoControllers ? profile : { ...profile, ec2: { ...profile.ec2, lateRequestOdds: 0 } };
 
 /** How long a namespace's word may not get to a node: while it is to be left alone, not at all. */
-const awayMsOf = ({ workload }: FaultProfile): number =>
-  workload.optOutOdds > 0 ? Infinity : CONTROLLER_AWAY_MS;
+const awayMsOf = ({ workload, node }: FaultProfile): number =>
+  workload.optOutOdds > 0 ? Infinity : CONTROLLER_AWAY_MS + (node.haltsPerHour > 0 ? HALT_MS.max : 0);
 
 interface Apis {
   readonly ec2: SimEc2;
