@@ -40,6 +40,10 @@ export interface NodeProfile {
   readonly agentClockJumpsPerHour: number;
   /** Per node: its virtual machine is halted for seconds to minutes, with or without its clocks, and goes on. */
   readonly haltsPerHour: number;
+  /** Per controller: its connections to the API server hang for seconds to minutes. */
+  readonly controllerHangsPerHour: number;
+  /** The same per agent. */
+  readonly agentHangsPerHour: number;
   /** Odds, per reboot, that the disk with the journal is a new one. */
   readonly journalLostOdds: number;
   /** What a sync of the journal takes, at most. */
@@ -137,6 +141,8 @@ export const calm: FaultProfile = {
     controllerClockJumpsPerHour: 0,
     agentClockJumpsPerHour: 0,
     haltsPerHour: 0,
+    controllerHangsPerHour: 0,
+    agentHangsPerHour: 0,
     journalLostOdds: 0,
     diskMaxMs: 1,
     collectionsPerHour: 0,

@@ -81,6 +81,8 @@ const NODE_ROWS: readonly Row<'node'>[] = [
   ['controllerClockJumpsPerHour', 'the clock of a running controller is set', 'per hour', [12, 60], 0.2],
   ['agentClockJumpsPerHour', 'the clock of a running agent is set', 'per hour', [12, 60], 0.2],
   ['haltsPerHour', 'a virtual machine is halted, and goes on', 'per hour', [3, 12], 0.25],
+  ['controllerHangsPerHour', "a controller's connections to the API server hang", 'per hour', [6, 20], 0.2],
+  ['agentHangsPerHour', "an agent's connections to the API server hang", 'per hour', [3, 12], 0.2],
   ['journalLostOdds', 'a reboot loses the journal', 'odds', [0.3], 0.3],
   ['diskMaxMs', 'a sync of the journal takes long', 'ms', [20, 1000], 0.3],
   ['collectionsPerHour', 'the runtime calls GC', 'per hour', [12, 60], 0.5],

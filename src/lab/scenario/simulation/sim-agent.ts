@@ -14,6 +14,7 @@ import { chance, drawBetween, drawClockErrorMs } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { MemoryKernel } from '../../linux/memory-kernel.ts';
 import { createMemoryStack } from '../../linux/memory-stack.ts';
+import { createHang, type SimHang } from './sim-hang.ts';
 import { type MortalClient, mortalClient } from './sim-client.ts';
 
 export interface SimAgentDeps {
@@ -37,6 +38,10 @@ export interface SimAgent {
   setWanted(isWanted: boolean): void;
   /** SIGKILL; it is started again after a pause. */
   crash(): void;
+  /** Its connections to the API server hang for a while. */
+  hang(): void;
+  /** They go on. */
+  goOn(): void;
   /** Somebody sets the wall clock. */
   setClock(): void;
   /** The power goes. The disk may lose what was being written, and with `diskLost` everything. */
@@ -49,6 +54,8 @@ export interface SimAgent {
 
 /** How long a DaemonSet needs to start a dead agent again. */
 const RESTART_MS = { min: 200, max: 5_000 };
+/** After which its client gives up waiting for an answer. */
+const API_TIMEOUT_MS = 10_000;
 const CRASH_IN_REQUEST_ODDS = 0.02;
 /** About as long as an ADD takes: journal, wiring in steps, answer. */
 const REQUEST_MS = 8;
@@ -56,6 +63,7 @@ const REQUEST_MS = 8;
 interface Life {
   readonly agent: Promise<Agent>;
   readonly connection: MortalClient;
+  readonly hang: SimHang;
   /** What its death means for those who wait for an answer. */
   readonly onDeath: Set<() => void>;
 }
@@ -78,9 +86,16 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     if (skewMs > 0) struck('node.agentClockSkewMaxMs');
     const clock = kernel.clock(owner);
     const connection = mortalClient(cluster.client({ clock }));
+    const hang = createHang({
+      clock,
+      world: kernel.clock('world'),
+      random: random.fork(`hangs-${lifeCount}`),
+      timeoutMs: () => API_TIMEOUT_MS,
+      tell: (what) => log.info(`the connection of ${owner} to the API server ${what}`),
+    });
     const agent = startAgent({
       nodeName,
-      cluster: connection.client,
+      cluster: hang.cluster(connection.client),
       stack: createMemoryStack({
         kernel: host,
         clock,
@@ -92,7 +107,7 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
       random: random.fork(`life-${lifeCount}`),
       log,
     });
-    life = { agent, connection, onDeath: new Set() };
+    life = { agent, connection, hang, onDeath: new Set() };
   };
   /** False: it was dead already. */
   const kill = (tear: boolean): boolean => {
@@ -120,6 +135,8 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
       if (!wanted) kill(false);
     },
     crash,
+    hang: () => life?.hang.begin(),
+    goOn: () => life?.hang.end(),
     setClock: () => kernel.skew(owner, drawClockErrorMs(clockDraws)),
     powerOff: (diskLost) => {
       kill(chance(random, profile().tornJournalOdds));

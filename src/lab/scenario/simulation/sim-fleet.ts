@@ -167,6 +167,7 @@ export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSur
     const rates: readonly (readonly [fault: string, perHour: number, run: (node: SimNode) => unknown])[] = [
       ['', odds.agentCrashesPerHour, inGuest((node) => node.agent.crash())],
       ['node.agentClockJumpsPerHour', odds.agentClockJumpsPerHour, inGuest((node) => node.agent.setClock())],
+      ['node.agentHangsPerHour', odds.agentHangsPerHour, (node) => node.agent.hang()],
       ['node.rebootsPerHour', odds.rebootsPerHour, fleet.reboot],
       ['', odds.haltsPerHour, (node) => node.isOn() && node.halt.begin()],
       ['node.collectionsPerHour', odds.collectionsPerHour, inGuest((node) => node.collect())],
@@ -187,7 +188,10 @@ export function startFleetFaults(fleet: Fleet, { kernel, dial, struck }: NodeSur
   return {
     close: () => {
       ticks.close();
-      for (const node of fleet.nodes()) node.halt.end();
+      for (const { agent, halt } of fleet.nodes()) {
+        agent.goOn();
+        halt.end();
+      }
     },
   };
 }

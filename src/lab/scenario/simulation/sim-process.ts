@@ -12,6 +12,7 @@ import { startTicks, type TickOptions } from '../../faults/ticks.ts';
 import { chance, drawBetween, drawClockErrorMs, type Range } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { SeededRandom } from '../../kernel/seeded-random.ts';
+import { createHang } from './sim-hang.ts';
 import { mortalClient, overheard } from './sim-client.ts';
 import type { SimMode } from './sim-mode.ts';
 
@@ -39,6 +40,10 @@ export interface SimProcess {
   readonly cluster: ControllerCluster;
   readonly ec2: Ec2;
   readonly lease: LeaseStore;
+  /** Its connections to the API server hang for a while. */
+  hang(): void;
+  /** They go on. */
+  goOn(): void;
   /** It hears nothing any more, and does nothing. */
   die(): void;
 }
@@ -99,13 +104,23 @@ export function openProcess(parts: ControllerParts, { number, random, crash }: B
       pauseProcess(parts, name, random);
     });
   };
+  const life = random.fork(`life-${number}`);
+  const hang = createHang({
+    clock,
+    world: kernel.clock('world'),
+    random: life.fork('hangs'),
+    timeoutMs: () => dial.cluster().timeoutMs,
+    tell: (what) => tell(`the connection of ${name} to the API server ${what}`),
+  });
   const self: SimProcess = {
     name,
     clock,
-    random: random.fork(`life-${number}`),
-    cluster: overheard(connection.client, CLUSTER_CALLS, fragile(API_CALL_MS)),
+    random: life,
+    cluster: overheard(hang.cluster(connection.client), CLUSTER_CALLS, fragile(API_CALL_MS)),
     ec2: overheard(ec2.client({ name, clock }), EC2_WRITES, fragile(EC2_CALL_MS)),
-    lease: overheard(cluster.lease.store(clock), ['write'], fragile(API_CALL_MS)),
+    lease: overheard(hang.calls(cluster.lease.store(clock)), ['write'], fragile(API_CALL_MS)),
+    hang: hang.begin,
+    goOn: hang.end,
     die: () => {
       tell(`${name} dies`);
       connection.end();
@@ -152,6 +167,7 @@ export function startProcessFaults(
     for (const process of processes()) {
       const deeds: readonly (readonly [field: keyof typeof node, run: (process: SimProcess) => void])[] = [
         ['controllerClockJumpsPerHour', setClock],
+        ['controllerHangsPerHour', ({ hang }) => hang()],
         ['controllerPausesPerHour', ({ name }) => pauseProcess(parts, name, random)],
         ['controllerCrashesPerHour', crash],
       ];
@@ -162,5 +178,11 @@ export function startProcessFaults(
       }
     }
   };
-  return startTicks({ clock: kernel.clock('world'), random, label: 'controller tick', onTick });
+  const ticks = startTicks({ clock: kernel.clock('world'), random, label: 'controller tick', onTick });
+  return {
+    close: () => {
+      ticks.close();
+      for (const { goOn } of processes()) goOn();
+    },
+  };
 }
