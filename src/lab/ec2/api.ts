@@ -30,6 +30,8 @@ export interface ApiRequest<T> {
 
 export interface Api {
   call<T>(caller: Caller, request: ApiRequest<T>): Promise<Ec2Outcome<T>>;
+  /** Requests that are late, and still on their way, arrive now. */
+  landLate(): void;
 }
 
 export interface ApiContext {
@@ -107,7 +109,11 @@ const LATE_MS = { min: 10_000, max: 14_500 };
 
 export function createApi(context: ApiContext): Api {
   const { region, log } = context;
+  const late = new Set<() => void>();
   return {
+    landLate: () => {
+      for (const land of late) land();
+    },
     call: async (caller, request) => {
       const { action, subject } = request;
       const fate = drawFate(context, action);
@@ -123,11 +129,14 @@ export function createApi(context: ApiContext): Api {
 
       if (chance(context.random, region.profile().lateRequestOdds)) {
         const lateMs = drawBetween(context.random, LATE_MS);
-        void region.clock.sleep(lateMs, `${action}:late`).then(() => {
+        const land = (): void => {
+          if (!late.delete(land)) return;
           region.struck('lateRequestOdds');
           const { ok } = perform(context, fate, { caller, request, sentAt: startedAt });
           logged(ok ? 'ok' : 'refused', false);
-        });
+        };
+        late.add(land);
+        void region.clock.sleep(lateMs, `${action}:late`).then(land);
         return giveUp();
       }
       // The request travels by the world's clock: it arrives even if its caller dies meanwhile.

@@ -40,6 +40,8 @@ export interface SimEc2 {
   readonly admin: Ec2Admin;
   readonly truth: Ec2Truth;
   readonly calls: CallLog;
+  /** Requests that are late, and still on their way, arrive now. */
+  landLateRequests(): void;
   /** Calls back in the same turn in which the truth changed. */
   onChange(notify: (change: Ec2Change) => void): Subscription;
   /** The part of `onChange` that a fabric plugs and unplugs links by: `attached` and `detached` and the steps between. */
@@ -81,6 +83,7 @@ export function createSimEc2({ clock, random, profile, onFault }: SimEc2Options)
     admin: createEc2Admin({ region, buckets, denied, faults }),
     truth: createEc2Truth(region),
     calls,
+    landLateRequests: api.landLate,
     onChange: (notify) => region.onChange(notify),
     onAttachment: (notify) =>
       region.onChange((change) => {

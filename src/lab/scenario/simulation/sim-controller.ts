@@ -59,6 +59,8 @@ export function startControllers(parts: ControllerParts): Subscription {
   };
   function start(): void {
     lifeCount += 1;
+    // Nobody leads while a request of an earlier leader may still arrive: the lease outlives it, for which there is no time here.
+    parts.ec2.landLateRequests();
     const process = openProcess(parts, { number: lifeCount, random, crash });
     current = process;
     startInProcess(process, parts, { isHeld: () => process === current, leftOpen: () => undefined });

@@ -44,7 +44,7 @@ export function startWorld(options: WorldOptions): World {
   const { kernel, profile, dualStack = false } = options;
   const { random } = kernel;
   const clock = kernel.clock('world');
-  const [dial, mode] = [createFaultDial(possibleFaults(profile)), drawSimMode(random)];
+  const [dial, mode] = [createFaultDial(profile), drawSimMode(random)];
   const { ec2, cluster, coverage } = createApis(kernel, dial);
   const vpc = makeSimVpc(ec2, cluster, {
     mode: mode.mode,
@@ -113,13 +113,6 @@ export function startWorld(options: WorldOptions): World {
     coverage: coverage.counts,
   };
 }
-
-/**
- * A request that arrives long after it was sent is outlived by no lease. Controllers that follow one another at once, as they
- * do without one, cannot be safe from it.
- */
-const possibleFaults = (profile: FaultProfile): FaultProfile =>
-  profile.node.twoControllers ? profile : { ...profile, ec2: { ...profile.ec2, lateRequestOdds: 0 } };
 
 /** How long a namespace's word may not get to a node: while it is to be left alone, not at all. */
 const awayMsOf = ({ workload, node }: FaultProfile): number =>
