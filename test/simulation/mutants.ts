@@ -358,6 +358,18 @@ export const MUTANTS: readonly Mutant[] = [
     seedCount: 10,
   },
   {
+    name: 'a node goes to the emptiest subnet at any time',
+    edits: [
+      {
+        file: 'domain/eniconfig/class-strategy.ts',
+        find: 'const moves = present.free < SCARCE_FREE_COUNT && isWorthIt;',
+        replace: 'const moves = isWorthIt || best.left > present.left;',
+      },
+    ],
+    faults: 'workload.classOdds=0.02,workload.burstOdds=0.4,workload.massDeletionOdds=0.02',
+    seedCount: 120,
+  },
+  {
     name: 'an ENIConfig of another VPC is used',
     edits: [
       {

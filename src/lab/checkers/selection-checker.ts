@@ -1,5 +1,6 @@
 // SEL-1: an ENI is only made in a subnet and with groups that the node's selection may really have named, and none while a person's choice is wrong.
 
+import type { ClassStrategy } from '../../domain/eniconfig/node-network-class.ts';
 import type { NodeName, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
 import type { Mode } from '../../domain/ipam/mode.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
@@ -30,6 +31,8 @@ export interface SelectionModel {
   mayKeep(node: NodeName, lagMs: number): boolean;
   /** Addresses to hold ahead of demand, where a class of the node's says so. */
   warmIpOf(node: NodeName): number | undefined;
+  /** How the node's class chooses, where it has one that can be read. */
+  strategyOf(node: NodeName): ClassStrategy | undefined;
   /** Single addresses or blocks, where a class of the node's says so. */
   modeOf(node: NodeName): Mode | undefined;
   /** Whether the subnet had the tag of the class at some time of the last `lagMs` milliseconds. */

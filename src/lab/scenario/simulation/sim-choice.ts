@@ -117,6 +117,7 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
                 isFor(model, plan, node, said),
             ),
         ),
+    strategyOf: (node) => soundClassOf(model, node)?.strategy,
     modeOf: (node) => soundClassOf(model, node)?.mode,
     warmIpOf: (node) => soundClassOf(model, node)?.warmIp,
     hasTag: (subnetId, className, lagMs) => tags.since(now() - lagMs, subnetId).includes(className),

@@ -9,6 +9,7 @@ import { chosenName, createGrantChecker } from '../../checkers/grant-checker.ts'
 import { createImdsChecker } from '../../checkers/imds-checker.ts';
 import { createLeadershipChecker } from '../../checkers/leadership-checker.ts';
 import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
+import { createMoveChecker } from '../../checkers/move-checker.ts';
 import { createOfferChecker } from '../../checkers/offer-checker.ts';
 import { createOptOutChecker, isOptedOut } from '../../checkers/opt-out-checker.ts';
 import { createOwnConfigChecker } from '../../checkers/own-config-checker.ts';
@@ -46,6 +47,8 @@ export interface JudgesDeps {
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
   /** Addresses that a node's kernel lets reach instance metadata. */
   readonly imdsOpenOn: (node: NodeName) => readonly string[];
+  /** How much longer than by watches alone a controller may know nothing of what people write. */
+  readonly controllerAwayMs: number;
   /** Controllers that believe to lead; absent where they do not contend for a lease. */
   readonly leaders?: () => readonly string[];
   readonly tell: (text: string) => void;
@@ -137,7 +140,7 @@ export function createJudges(deps: JudgesDeps): Judges {
 
 function createCheckers(
   truth: WorldTruth,
-  { ec2, cluster, choices, mode, wishes, journalOf, imdsOpenOn, leaders }: JudgesDeps,
+  { ec2, cluster, choices, mode, wishes, journalOf, imdsOpenOn, leaders, controllerAwayMs }: JudgesDeps,
 ): { readonly checkers: readonly Checker[]; startQuiet(): void; checkLed(): void } {
   const placeOf = (node: NodeName): Place | undefined => {
     const right = choices.rightPlaces(node);
@@ -155,10 +158,12 @@ function createCheckers(
   const grants = createGrantChecker(sources);
   const ownConfigs = createOwnConfigChecker(truth, choices);
   const optOuts = createOptOutChecker(truth);
+  const moves = createMoveChecker(truth, choices, controllerAwayMs);
   cluster.admin.onChange((change) => {
     grants.onClusterChange(change);
     ownConfigs.onClusterChange(change);
     optOuts.onClusterChange(change);
+    moves.onClusterChange(change);
   });
   const rest = createRestChecker({
     world: truth,
@@ -179,6 +184,7 @@ function createCheckers(
       grants,
       ownConfigs,
       optOuts,
+      moves,
       createImdsChecker(truth, imdsOpenOn),
       createOfferChecker(truth, journalOf),
       liveness,

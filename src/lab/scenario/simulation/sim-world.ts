@@ -68,6 +68,7 @@ export function startWorld(options: WorldOptions): World {
     instanceOf: (node) => fleet?.instanceOf(node),
     journalOf: (node) => nodeOf(node)?.agent.records(),
     imdsOpenOn: (node) => nodeOf(node)?.imdsOpen() ?? [],
+    controllerAwayMs: mayBeAway(profile) ? CONTROLLER_AWAY_MS : 0,
     ...(profile.node.twoControllers ? { leaders: () => electors?.leaders() ?? [] } : {}),
     tell,
   });
@@ -117,6 +118,10 @@ export function startWorld(options: WorldOptions): World {
 /** How long a namespace's word may not get to a node: while it is to be left alone, not at all. */
 const awayMsOf = ({ workload, node }: FaultProfile): number =>
   workload.optOutOdds > 0 ? Infinity : CONTROLLER_AWAY_MS + (node.haltsPerHour > 0 ? HALT_MS.max : 0);
+
+/** Whether a controller may hang or be stopped for minutes, or nobody lead for a while. */
+const mayBeAway = ({ node }: FaultProfile): boolean =>
+  node.twoControllers || node.controllerPausesPerHour > 0 || node.controllerHangsPerHour > 0;
 
 interface Apis {
   readonly ec2: SimEc2;
