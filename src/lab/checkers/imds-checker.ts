@@ -26,7 +26,8 @@ export function createImdsChecker(world: WorldTruth, openOn: (node: NodeName) =>
         check(sandbox);
         const { node, pod, address } = sandbox;
         // The agent of a node that is to be left alone has ended.
-        if (world.isLeftAlone(node) || isAllowed(sandbox) !== true || openOn(node).includes(address)) continue;
+        if (world.isLeftAlone(node) || isAllowed(sandbox) !== true || openOn(node).includes(address))
+          continue;
         world.broken(
           'NET-1',
           `${pod} on ${node} was allowed to reach instance metadata, and ${address} may not`,

@@ -178,7 +178,9 @@ describe('kernel', () => {
     const [start, bootStart] = [clock.now(), clock.bootNow()];
     const heard: string[] = [];
     const hear = (what: string) => () => {
-      heard.push(`${what} at ${kernel.now() - start}, by its clocks ${clock.now() - start} and ${clock.bootNow() - bootStart}`);
+      heard.push(
+        `${what} at ${kernel.now() - start}, by its clocks ${clock.now() - start} and ${clock.bootNow() - bootStart}`,
+      );
     };
     clock.timer(1_000, 'a', hear('due while halted'));
     clock.timer(8_000, 'b', hear('due later'));

@@ -170,11 +170,7 @@ interface StopDeps {
   readonly nextSequence: () => number;
 }
 
-const stopsOf = ({
-  timeline,
-  machines,
-  nextSequence,
-}: StopDeps): Pick<Kernel, 'pause' | 'resume'> => ({
+const stopsOf = ({ timeline, machines, nextSequence }: StopDeps): Pick<Kernel, 'pause' | 'resume'> => ({
   pause: (owner, clocks = 'go on') => {
     if (timeline.paused.has(owner)) return;
     timeline.paused.set(owner, { clocks, since: timeline.now, sequence: nextSequence(), kept: [] });

@@ -9,9 +9,10 @@ import type { Random } from '../../../ports/random.ts';
 import type { CniReply, CniRequest } from '../../../protocol/agent-socket/cni-message.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { NodeProfile } from '../../faults/fault-profile.ts';
-import { createMemoryJournal } from '../../journal/memory-journal.ts';
+import { createMemoryJournal, type MemoryJournal } from '../../journal/memory-journal.ts';
 import { chance, drawBetween, drawClockErrorMs } from '../../kernel/draw.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import type { SeededRandom } from '../../kernel/seeded-random.ts';
 import type { MemoryKernel } from '../../linux/memory-kernel.ts';
 import { createMemoryStack } from '../../linux/memory-stack.ts';
 import { createHang, type SimHang } from './sim-hang.ts';
@@ -69,7 +70,7 @@ interface Life {
 }
 
 export function createSimAgent(deps: SimAgentDeps): SimAgent {
-  const { nodeName, kernel, cluster, host, profile, log, struck } = deps;
+  const { nodeName, kernel, profile, struck } = deps;
   const owner = `agent/${nodeName}`;
   const random = kernel.random.fork(owner);
   const clockDraws = random.fork('clock is set');
@@ -84,30 +85,7 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     const skewMs = profile().agentClockSkewMaxMs;
     kernel.skew(owner, drawBetween(random, { min: -skewMs, max: skewMs }));
     if (skewMs > 0) struck('node.agentClockSkewMaxMs');
-    const clock = kernel.clock(owner);
-    const connection = mortalClient(cluster.client({ clock }));
-    const hang = createHang({
-      clock,
-      world: kernel.clock('world'),
-      random: random.fork(`hangs-${lifeCount}`),
-      timeoutMs: () => API_TIMEOUT_MS,
-      tell: (what) => log.info(`the connection of ${owner} to the API server ${what}`),
-    });
-    const agent = startAgent({
-      nodeName,
-      cluster: hang.cluster(connection.client),
-      stack: createMemoryStack({
-        kernel: host,
-        clock,
-        delayMs: () => 1,
-        refuse: () => refusal(deps, random),
-      }),
-      journal: journal.open(clock),
-      clock,
-      random: random.fork(`life-${lifeCount}`),
-      log,
-    });
-    life = { agent, connection, hang, onDeath: new Set() };
+    life = beginLife(deps, { owner, random, number: lifeCount, journal });
   };
   /** False: it was dead already. */
   const kill = (tear: boolean): boolean => {
@@ -154,6 +132,42 @@ export function createSimAgent(deps: SimAgentDeps): SimAgent {
     },
     records: () => journal.records(),
   };
+}
+
+interface Birth {
+  readonly owner: string;
+  readonly random: SeededRandom;
+  /** Of all lives of the agent. */
+  readonly number: number;
+  readonly journal: MemoryJournal;
+}
+
+function beginLife(deps: SimAgentDeps, { owner, random, number, journal }: Birth): Life {
+  const { nodeName, kernel, cluster, host, log } = deps;
+  const clock = kernel.clock(owner);
+  const connection = mortalClient(cluster.client({ clock }));
+  const hang = createHang({
+    clock,
+    world: kernel.clock('world'),
+    random: random.fork(`hangs-${number}`),
+    timeoutMs: () => API_TIMEOUT_MS,
+    tell: (what) => log.info(`the connection of ${owner} to the API server ${what}`),
+  });
+  const agent = startAgent({
+    nodeName,
+    cluster: hang.cluster(connection.client),
+    stack: createMemoryStack({
+      kernel: host,
+      clock,
+      delayMs: () => 1,
+      refuse: () => refusal(deps, random),
+    }),
+    journal: journal.open(clock),
+    clock,
+    random: random.fork(`life-${number}`),
+    log,
+  });
+  return { agent, connection, hang, onDeath: new Set() };
 }
 
 /** Undefined: the agent died before it answered. */

@@ -104,19 +104,7 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
         .filter((config) => wishes.some((wish) => meets(config, wish)))
         .flatMap((config) => placesOf(model, node, config, now() - lagMs)),
     rightPlaces: (node) => rightPlaces(model, node),
-    mayKeep: (node, lagMs) =>
-      words
-        .since(now() - lagMs, node)
-        .some((said) =>
-          classes
-            .since(now() - lagMs)
-            .some(
-              (plan) =>
-                plan.malformed === undefined &&
-                plan.onEniConfigChange === 'Keep' &&
-                isFor(model, plan, node, said),
-            ),
-        ),
+    mayKeep: (node, lagMs) => mayKeep(model, node, now() - lagMs),
     strategyOf: (node) => soundClassOf(model, node)?.strategy,
     modeOf: (node) => soundClassOf(model, node)?.mode,
     warmIpOf: (node) => soundClassOf(model, node)?.warmIp,
@@ -133,6 +121,20 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
       }),
   };
 }
+
+const mayKeep = (model: Model, node: NodeName, since: number): boolean =>
+  model.words
+    .since(since, node)
+    .some((said) =>
+      model.classes
+        .since(since)
+        .some(
+          (plan) =>
+            plan.malformed === undefined &&
+            plan.onEniConfigChange === 'Keep' &&
+            isFor(model, plan, node, said),
+        ),
+    );
 
 const isFor = ({ zones }: Model, plan: ClassPlan, node: NodeName, { pool }: NodeWords): boolean =>
   plan.malformed === 'Match' ||

@@ -46,11 +46,9 @@ export interface ConfigDeeds {
 }
 
 export function configDeeds(deps: ConfigDeps): ConfigDeeds {
-  const { random, cluster, ec2, vpc, clock, choices, tell } = deps;
+  const { random, cluster, vpc, clock, choices, tell } = deps;
   const configs = createConfigs(deps);
   let renameCount = 0;
-  const mistakeDraws = random.fork('mistakes');
-  const optOutDraws = random.fork('opt out');
   const draw = <T>(items: readonly T[]): T => pick(random, items);
   const anyGroups = (): readonly SecurityGroupId[] =>
     draw([[vpc.podsGroup], [vpc.otherPodsGroup], [vpc.podsGroup, vpc.otherPodsGroup]]);
@@ -91,32 +89,8 @@ export function configDeeds(deps: ConfigDeps): ConfigDeeds {
       const { subnetId } = chance(random, OTHER_SUBNET_ODDS) ? draw(vpc.podSubnets) : configs.contentOf(name);
       if (configs.isPresent(name)) configs.apply(name, { subnetId, securityGroupIds: anyGroups() });
     },
-    mistake: () => {
-      if (vpc.strangers === undefined) return;
-      const name = pick(mistakeDraws, configs.names());
-      switch (pick(mistakeDraws, ['Wrong', 'Wrong', 'Wrong', 'Right', 'Right', 'Node', 'Group'] as const)) {
-        case 'Wrong':
-          return configs.spoil(name, drawMistake(mistakeDraws, vpc.strangers, configs.contentOf(name)));
-        case 'Right':
-          return configs.isPresent(name) ? configs.apply(name, configs.contentOf(name)) : undefined;
-        case 'Node':
-          return someNode((node) => annotate(node, pick(mistakeDraws, NONSENSE)));
-        case 'Group': {
-          const { passingGroupId } = vpc.strangers;
-          const isThere = togglePassingGroup(ec2.admin, vpc.strangers, vpc.vpcId);
-          choices.setGroup(passingGroupId, isThere);
-          tell(`security group ${passingGroupId} is ${isThere ? 'there' : 'deleted'}`);
-        }
-      }
-    },
-    optOut: () => {
-      const nodes = cluster.admin.list('Node');
-      if (nodes.length === 0) return;
-      const node = pick(optOutDraws, nodes);
-      const isOff = isOptedOut(node);
-      cluster.admin.setLabel({ kind: 'Node', name: node.name }, OPT_OUT_LABEL, isOff ? undefined : 'false');
-      tell(`node ${node.name} is to be left alone${isOff ? ' no more' : ''}`);
-    },
+    mistake: mistakeDeed(deps, configs, (word) => someNode((node) => annotate(node, word))),
+    optOut: optOutDeed(deps),
     rename: () => {
       const name = draw(configs.names());
       if (!configs.isPresent(name)) return;
@@ -125,6 +99,45 @@ export function configDeeds(deps: ConfigDeps): ConfigDeeds {
       configs.remove(name);
       configs.apply(`${name.split('.')[0]}.${renameCount}`, content);
     },
+  };
+}
+
+/** Draws what somebody gets wrong, or puts right; `annotate` writes a word on some node. */
+function mistakeDeed(
+  { random, ec2, vpc, choices, tell }: ConfigDeps,
+  configs: Configs,
+  annotate: (word: string) => void,
+): () => void {
+  const draws = random.fork('mistakes');
+  return () => {
+    if (vpc.strangers === undefined) return;
+    const name = pick(draws, configs.names());
+    switch (pick(draws, ['Wrong', 'Wrong', 'Wrong', 'Right', 'Right', 'Node', 'Group'] as const)) {
+      case 'Wrong':
+        return configs.spoil(name, drawMistake(draws, vpc.strangers, configs.contentOf(name)));
+      case 'Right':
+        return configs.isPresent(name) ? configs.apply(name, configs.contentOf(name)) : undefined;
+      case 'Node':
+        return annotate(pick(draws, NONSENSE));
+      case 'Group': {
+        const { passingGroupId } = vpc.strangers;
+        const isThere = togglePassingGroup(ec2.admin, vpc.strangers, vpc.vpcId);
+        choices.setGroup(passingGroupId, isThere);
+        tell(`security group ${passingGroupId} is ${isThere ? 'there' : 'deleted'}`);
+      }
+    }
+  };
+}
+
+function optOutDeed({ random, cluster, tell }: ConfigDeps): () => void {
+  const draws = random.fork('opt out');
+  return () => {
+    const nodes = cluster.admin.list('Node');
+    if (nodes.length === 0) return;
+    const node = pick(draws, nodes);
+    const isOff = isOptedOut(node);
+    cluster.admin.setLabel({ kind: 'Node', name: node.name }, OPT_OUT_LABEL, isOff ? undefined : 'false');
+    tell(`node ${node.name} is to be left alone${isOff ? ' no more' : ''}`);
   };
 }
 

@@ -33,7 +33,7 @@ type Call = (...values: readonly unknown[]) => Promise<unknown>;
 
 export function createHang({ clock, world, random, timeoutMs, tell }: HangDeps): SimHang {
   let current: symbol | undefined;
-  let waiting: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   const isHanging = (): boolean => current !== undefined;
   /** What is sent while they hang never arrives; what was under way gets no answer. */
   const hung = (call: Call): Call => {
@@ -53,23 +53,6 @@ export function createHang({ clock, world, random, timeoutMs, tell }: HangDeps):
     ]);
     return Object.fromEntries(entries) as Port;
   };
-  const watch =
-    (client: ControllerCluster): ControllerCluster['watch'] =>
-    <K extends Kind>(request: Parameters<typeof client.watch<K>>[0]) => {
-      let isClosed = false;
-      const onEvent = (event: WatchEvent<KindMap[K]>): void => {
-        if (isClosed) return;
-        if (isHanging() || waiting.length > 0) waiting.push(() => onEvent(event));
-        else request.onEvent(event);
-      };
-      const watching = client.watch({ ...request, onEvent });
-      return {
-        close: () => {
-          isClosed = true;
-          watching.close();
-        },
-      };
-    };
   const end = (): void => {
     if (current === undefined) return;
     current = undefined;
@@ -77,15 +60,13 @@ export function createHang({ clock, world, random, timeoutMs, tell }: HangDeps):
     // In the process' own time: it may be stopped, or dead.
     clock.timer(0, 'connection goes on', () => {
       if (isHanging()) return;
-      const events = waiting;
-      waiting = [];
-      for (const deliver of events) deliver();
+      for (const deliver of waiting.splice(0)) deliver();
     });
   };
   return {
     cluster: (client) => ({
       ...calls(client, ['watch', 'emit']),
-      watch: watch(client),
+      watch: waitingWatch(client, waiting, isHanging),
       emit: (event) => {
         if (!isHanging()) client.emit(event);
       },
@@ -102,5 +83,30 @@ export function createHang({ clock, world, random, timeoutMs, tell }: HangDeps):
       });
     },
     end,
+  };
+}
+
+/** Events of watches wait while the connections hang, in the order in which they came. */
+function waitingWatch(
+  client: ControllerCluster,
+  waiting: (() => void)[],
+  isHanging: () => boolean,
+): ControllerCluster['watch'] {
+  return <K extends Kind>(request: Parameters<typeof client.watch<K>>[0]) => {
+    let isClosed = false;
+    const deliver = (event: WatchEvent<KindMap[K]>): void => {
+      if (!isClosed) request.onEvent(event);
+    };
+    const onEvent = (event: WatchEvent<KindMap[K]>): void => {
+      if (isHanging() || waiting.length > 0) waiting.push(() => deliver(event));
+      else deliver(event);
+    };
+    const watching = client.watch({ ...request, onEvent });
+    return {
+      close: () => {
+        isClosed = true;
+        watching.close();
+      },
+    };
   };
 }

@@ -1,5 +1,6 @@
 // What people get wrong in ENIConfigs: subnets and groups of another VPC, or of none, and text that names nothing.
 
+import type { EniConfig } from '../../../domain/eniconfig/eni-config.ts';
 import type { SecurityGroupId, SubnetId, VpcId } from '../../../domain/ids.ts';
 import type { Random } from '../../../ports/random.ts';
 import type { EniConfigRecord } from '../../../ports/cluster.ts';
@@ -7,7 +8,6 @@ import { parseEniConfigSpec } from '../../../protocol/crd/eni-config.ts';
 import type { Ec2Admin } from '../../ec2/ec2-admin.ts';
 import { GROUPS_PER_ENI_MAX } from '../../ec2/security-group.ts';
 import { pick } from '../../kernel/draw.ts';
-import type { EniConfigContent } from './sim-choice.ts';
 
 /** What is in the account beside what the nodes' ENIConfigs name at the start. */
 export interface Strangers {
@@ -71,7 +71,11 @@ export function togglePassingGroup(
 }
 
 /** One of the wrong ways to write the ENIConfig, which says `good` when it is right, as its author writes it. */
-export function drawMistake(random: Random, strangers: Strangers, good: EniConfigContent): unknown {
+export function drawMistake(
+  random: Random,
+  strangers: Strangers,
+  good: Pick<EniConfig, 'subnetId' | 'securityGroupIds'>,
+): unknown {
   const { subnetId: subnet, securityGroupIds } = good;
   const stranger = pick(random, strangers.subnets).subnetId;
   const groups = [...securityGroupIds];

@@ -15,10 +15,10 @@ import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fl
 import { createJudges, type Judges } from './sim-judges.ts';
 import { CONTROLLER_AWAY_MS, createPodWishes } from './sim-pod-wishes.ts';
 import { HALT_MS } from './sim-halt.ts';
-import { drawSimMode } from './sim-mode.ts';
+import { drawSimMode, type SimMode } from './sim-mode.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
 import type { SimNode } from './sim-node.ts';
-import { makeSimVpc } from './sim-vpc.ts';
+import { makeSimVpc, type VpcWish } from './sim-vpc.ts';
 import { startWorkload } from './sim-workload.ts';
 
 export interface WorldOptions {
@@ -42,14 +42,10 @@ export interface World {
 
 export function startWorld(options: WorldOptions): World {
   const { kernel, profile, dualStack = false } = options;
-  const { random } = kernel;
-  const clock = kernel.clock('world');
+  const [{ random }, clock] = [kernel, kernel.clock('world')];
   const [dial, mode] = [createFaultDial(profile), drawSimMode(random)];
   const { ec2, cluster, coverage } = createApis(kernel, dial);
-  const vpc = makeSimVpc(ec2, cluster, {
-    mode: mode.mode,
-    withStrangers: profile.workload.mistakeOdds > 0,
-  });
+  const vpc = makeSimVpc(ec2, cluster, vpcWishOf(mode, profile));
   const marks = new Map<string, number>();
   const log = createSimLog(kernel, marks, options.onLog);
   const tell = (text: string): void => log.info(text);
@@ -114,6 +110,11 @@ export function startWorld(options: WorldOptions): World {
     coverage: coverage.counts,
   };
 }
+
+const vpcWishOf = ({ mode }: SimMode, { workload }: FaultProfile): VpcWish => ({
+  mode,
+  withStrangers: workload.mistakeOdds > 0,
+});
 
 /** How long a namespace's word may not get to a node: while it is to be left alone, not at all. */
 const awayMsOf = ({ workload, node }: FaultProfile): number =>
