@@ -8,6 +8,7 @@ import type { JournalRecord } from '../../domain/ipam/ledger.ts';
 import type { SpecEni } from '../../domain/ipam/node-network.ts';
 import { LEASE_TIMES } from '../../domain/leadership/lease.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
+import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import { addressesHeldOn } from './obstacle.ts';
@@ -41,6 +42,11 @@ const RESYNC_CALLS_PER_HOUR = 120 * 6;
 const POLL_CALLS_PER_HOUR = 720;
 /** Nothing is to be asked of the API server at rest; room for a watch that lists anew. */
 const API_CALLS_PER_HOUR = 120;
+/**
+ * What only EC2 can tell of an ENIConfig, such as more groups than an ENI may have, is tried again each minute: the intent is
+ * noted and taken back, and the agent says that it has seen both.
+ */
+const REFUSED_CALLS_PER_HOUR = 5 * 60;
 const HOUR_MS = 3_600_000;
 /** Each elector reads or writes the lease at every try, and reads it again after a conflict. */
 const LEASE_CALLS_PER_HOUR = (1.1 * HOUR_MS) / LEASE_TIMES.retryMs;
@@ -67,10 +73,24 @@ export function createRestChecker(sources: RestSources): RestChecker {
       const apiPerHour = (now.api - quiet.api) / hours;
       if (ec2PerHour > 1.2 * RESYNC_CALLS_PER_HOUR + subnetCount * POLL_CALLS_PER_HOUR)
         world.broken('LV-2', `at rest EC2 is called ${Math.round(ec2PerHour)} times per hour`);
-      if (apiPerHour > API_CALLS_PER_HOUR + electorCount * LEASE_CALLS_PER_HOUR)
+      const apiMax =
+        API_CALLS_PER_HOUR +
+        electorCount * LEASE_CALLS_PER_HOUR +
+        mayBeRefusedCount(world) * REFUSED_CALLS_PER_HOUR;
+      if (apiPerHour > apiMax)
         world.broken('LV-2', `at rest the API server is called ${Math.round(apiPerHour)} times per hour`);
     },
   };
+}
+
+/** Nodes of which some, or whose pods, may have chosen an ENIConfig with too many groups. */
+function mayBeRefusedCount({ cluster }: WorldTruth): number {
+  const isRefused = cluster
+    .list('EniConfig')
+    .some(
+      ({ spec }) => spec.kind === 'Parsed' && spec.eniConfig.securityGroupIds.length > GROUPS_PER_ENI_MAX,
+    );
+  return isRefused ? cluster.list('Node').length : 0;
 }
 
 const textOf = (items: Iterable<string>): string => [...items].sort().join(' ');

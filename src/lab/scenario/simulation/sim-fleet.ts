@@ -120,9 +120,9 @@ function keepDaemonSet({ kernel, cluster }: FleetDeps, nodes: ReadonlyMap<NodeNa
     });
   };
   cluster.admin.onChange((change) => {
-    if (change.kind !== 'Node' || change.type !== 'Applied') return;
-    if (isOptedOut(change.object) === isOptedOut(change.before)) return;
-    look(change.object.name);
+    if (change.kind !== 'Node') return;
+    const isOut = change.type === 'Applied' && isOptedOut(change.object);
+    if (isOut !== isOptedOut(change.before ?? change.object)) look(change.object.name);
   });
 }
 
