@@ -1,4 +1,4 @@
-// What WARM_ENI_TARGET gives back, which counts in whole ENIs.
+// What is given back where targets count in whole ENIs, and where single addresses serve in the place of a block.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -9,6 +9,7 @@ import {
   cidr,
   nodeView,
   OTHER_SUBNET,
+  POD_SUBNET,
   podEni,
   pods,
   published,
@@ -47,6 +48,36 @@ describe('WARM_ENI_TARGET gives back what can go whole', () => {
       };
       const lasted = settled(published(view, { used }, inUse));
       const asked = (plan(lasted)?.spec.enis ?? []).flatMap((eni) => eni.withdrawing);
+      assert.equal(asked.length, expected);
+    });
+  }
+});
+
+describe('single addresses that serve in the place of a block', () => {
+  const cases: readonly (readonly [string, number, number])[] = [
+    ['those beyond the target are given back while no block is to be had', 7, 1],
+    ['as many as the target asks for stay', 8, 0],
+  ];
+  for (const [title, usedCount, expected] of cases) {
+    test(`[PFX-2] ${title}`, () => {
+      const used = addresses(64, usedCount).map((ip, n) => ({ ip, pod: pods(usedCount)[n]! }));
+      const view = nodeView({
+        podEnis: [podEni(1, { addresses: addresses(10, 8), prefixes: [cidr('10.1.0.64/28')] })],
+        pods: pods(usedCount),
+        settings: {
+          ...settings,
+          mode: 'Prefix',
+          targets: { warmEni: 0, warmPrefix: 1, maxEni: 2 },
+        },
+        blockRefusals: new Map([[POD_SUBNET, { message: 'no block', freeAddressCount: 1000, until: 0 }]]),
+        excessSince: 0,
+      });
+      const before = plan(view)?.spec;
+      assert.ok(before !== undefined, 'the view can be planned');
+      const inUse = { ...before, enis: before.enis.map((eni) => ({ ...eni, withdrawing: [] })) };
+      const asked = (plan(published(view, { used }, inUse))?.spec.enis ?? []).flatMap(
+        (eni) => eni.withdrawing,
+      );
       assert.equal(asked.length, expected);
     });
   }

@@ -7,7 +7,7 @@ import { drain } from './drain.ts';
 import type { EniView, NodeView } from './node-view.ts';
 import type { Growth } from './plan-growth.ts';
 import type { Pool, PoolEni } from './pool.ts';
-import { excessAddressCount, hasIpTargets } from './warm-targets.ts';
+import { excessAddressCount, hasIpTargets, spareSingleCount } from './warm-targets.ts';
 
 export interface Release {
   /** Addresses to ask back in this spec, beside those already asked. */
@@ -27,7 +27,7 @@ export function planRelease(view: NodeView, pool: Pool, growth: Growth): Release
     if (one.role === 'cordoned') add(one.eni.eniId, [...one.free, ...one.cooling]);
     if (one.role !== 'frozen') add(one.eni.eniId, one.obsolete);
   }
-  const excess = chooseExcess(view, pool);
+  const excess = growth.neededCount > 0 ? chooseSpare(view, pool, growth) : chooseExcess(view, pool);
   const excessCount = [...excess.values()].reduce((sum, addresses) => sum + addresses.length, 0);
   const heldLongEnough =
     view.excessSince !== undefined && view.now - view.excessSince >= view.settings.excessHoldMs;
@@ -58,11 +58,32 @@ function chooseExcess(view: NodeView, pool: Pool): ReadonlyMap<EniId, readonly I
   return chosen;
 }
 
+/**
+ * While a node waits for a block that the subnet has not, the single addresses in its place serve; those beyond the target
+ * do not. Where a slot is emptied anyway, that is enough.
+ */
+function chooseSpare(view: NodeView, pool: Pool, growth: Growth): ReadonlyMap<EniId, readonly Ip[]> {
+  let left = growth.roomCount > 0 ? 0 : spareSingleCount(view.settings.targets, pool.counts);
+  const chosen = new Map<EniId, readonly Ip[]>();
+  for (const one of pool.enis.filter(({ role }) => role === 'current').sort(lastFirst)) {
+    const singles = singlesOf(one).filter((ip) => one.draining.has(ip));
+    const spare = singles.slice(Math.max(0, singles.length - left));
+    if (spare.length > 0) chosen.set(one.eni.eniId, spare);
+    left -= spare.length;
+  }
+  return chosen;
+}
+
 /** At most `count` addresses of one ENI that are of no prefix, the last ones. */
-function excessSingles({ free, prefixes, draining }: PoolEni, count: number): readonly Ip[] {
-  const ofPrefixes = new Set<Ip>(prefixes.flatMap(({ addresses }) => addresses));
-  const singles = free.filter((ip) => !ofPrefixes.has(ip) && !draining.has(ip));
+function excessSingles(one: PoolEni, count: number): readonly Ip[] {
+  const singles = singlesOf(one).filter((ip) => !one.draining.has(ip));
   return singles.slice(Math.max(0, singles.length - count));
+}
+
+/** Free addresses of the ENI that are of no prefix. */
+function singlesOf({ free, prefixes }: PoolEni): readonly Ip[] {
+  const ofPrefixes = new Set<Ip>(prefixes.flatMap(({ addresses }) => addresses));
+  return free.filter((ip) => !ofPrefixes.has(ip));
 }
 
 /** The addresses of idle prefixes of one ENI, at most `count`, the last prefixes first. */

@@ -100,3 +100,13 @@ export function excessAddressCount(targets: WarmTargets, counts: PoolCounts): nu
   const prefixCount = Math.min(Math.floor((above - singleCount) / blockSize), idleCount);
   return singleCount + Math.max(0, prefixCount) * blockSize;
 }
+
+/** In mode Prefix, addresses above the warm target while single ones, which drain, serve in the place of a block. */
+export function spareSingleCount(targets: WarmTargets, counts: PoolCounts): number {
+  if (counts.blockSize === 1) return 0;
+  const free = counts.available + counts.draining - counts.demand;
+  const above = hasIpTargets(targets)
+    ? Math.min(free - (targets.warmIp ?? 0), counts.total + counts.draining - (targets.minimumIp ?? 0))
+    : free - warmAddressCount(targets, counts);
+  return Math.max(0, Math.min(above, counts.draining));
+}
