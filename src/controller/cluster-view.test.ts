@@ -1,11 +1,11 @@
-// The view of the cluster: which of two versions of a NodeNetwork stands when an answer and the watch cross.
+// The view of the cluster: which of two versions of an object stands when an answer and the watch cross.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeName } from '../domain/ids.ts';
 import { emptyStatus, type NodeNetworkSpec } from '../domain/ipam/node-network.ts';
-import type { NodeNetworkRecord } from '../ports/cluster.ts';
-import { createClusterView, expectNodeNetwork, recordEvent } from './cluster-view.ts';
+import type { NodeNetworkRecord, NodeRecord } from '../ports/cluster.ts';
+import { createClusterView, expectNode, expectNodeNetwork, recordEvent } from './cluster-view.ts';
 
 const NODE = 'n1' as NodeName;
 
@@ -64,3 +64,57 @@ test('what the API server says of an object that did not change since it was ask
   expectNodeNetwork(view, NODE)(version('9'));
   assert.equal(view.nodeNetworks.get(NODE)?.resourceVersion, '9');
 });
+
+const node = (uid: string, resourceVersion: string): NodeRecord => ({
+  name: NODE,
+  uid,
+  resourceVersion,
+  generation: 1,
+  deleting: false,
+  labels: {},
+  annotations: {},
+  taints: [],
+  extendedResources: {},
+});
+
+interface NodeRow {
+  readonly title: string;
+  readonly brought: (apply: (one: NodeRecord) => void, remove: (one: NodeRecord) => void) => void;
+  /** uid and version; undefined: there is none. */
+  readonly stands: string | undefined;
+}
+
+const nodeRows: readonly NodeRow[] = [
+  { title: 'comes before anything else stands', brought: () => undefined, stands: 'u1/8' },
+  {
+    title: 'comes after the watch has told that the node is gone brings nothing back',
+    brought: (_apply, remove) => remove(node('u1', '7')),
+    stands: undefined,
+  },
+  {
+    title: 'comes after another node of the name has been seen leaves that one',
+    brought: (apply, remove) => {
+      remove(node('u1', '7'));
+      apply(node('u2', '9'));
+    },
+    stands: 'u2/9',
+  },
+  {
+    title: 'comes after a later version leaves that one',
+    brought: (apply) => apply(node('u1', '9')),
+    stands: 'u1/9',
+  },
+];
+
+for (const { title, brought, stands } of nodeRows) {
+  test(`[LV-2] an answer to a write of a node that ${title}`, () => {
+    const view = createClusterView();
+    const apply = (object: NodeRecord): void => void recordEvent(view, 'Node', { type: 'Applied', object });
+    apply(node('u1', '7'));
+    const takeIn = expectNode(view, NODE);
+    brought(apply, (object) => void recordEvent(view, 'Node', { type: 'Deleted', object }));
+    takeIn(node('u1', '8'));
+    const now = view.nodes.get(NODE);
+    assert.equal(now && `${now.uid}/${now.resourceVersion}`, stands);
+  });
+}

@@ -112,6 +112,17 @@ export function expectNodeNetwork(view: ClusterView, name: NodeName): (answer: N
   };
 }
 
+/**
+ * The same for the node itself. What the watch has brought since stands, whatever the answer says: the node may be gone, or
+ * another one of its name be there, and nobody would tell of that again; what the answer has more will come by the watch.
+ */
+export function expectNode(view: ClusterView, name: NodeName): (answer: NodeRecord) => void {
+  const held = view.nodes.get(name);
+  return (answer) => {
+    if (held !== undefined && view.nodes.get(name) === held) put(view, 'Node', answer);
+  };
+}
+
 function noteBrought({ broughtVersions }: ClusterView, { name, resourceVersion }: AnyRecord): void {
   const versions = broughtVersions.get(name) ?? [];
   broughtVersions.set(name, versions);

@@ -7,7 +7,7 @@ import type { NodeView } from '../domain/ipam/node-view.ts';
 import { sameData } from '../domain/same-data.ts';
 import type { ClusterReader, ClusterWriter } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
-import { type ClusterView, recordEvent } from './cluster-view.ts';
+import { type ClusterView, expectNode } from './cluster-view.ts';
 import type { Ec2View } from './ec2-view.ts';
 import { resolveEniConfig } from './resolve-eni-configs.ts';
 
@@ -30,16 +30,17 @@ export async function publishIpResources(
   if (node === undefined) return undefined;
   const wanted = view.choosing === undefined ? {} : ipResources(view, usableOf(deps, view));
   if (sameData(node.extendedResources, wanted)) return undefined;
+  const takeIn = expectNode(deps.clusterView, name);
   const outcome = await deps.cluster.setExtendedResources(node, wanted);
   if (outcome.kind === 'ok') {
-    recordEvent(deps.clusterView, 'Node', { type: 'Applied', object: outcome.value });
+    takeIn(outcome.value);
     return undefined;
   }
   const cause = outcome.kind === 'failed' ? outcome.failure.message : outcome.cause;
   deps.log.info('extended resources were not written', { node: name, cause });
+  const takeInFresh = expectNode(deps.clusterView, name);
   const fresh = await deps.cluster.get('Node', name);
-  if (fresh.kind === 'ok' && fresh.value !== undefined)
-    recordEvent(deps.clusterView, 'Node', { type: 'Applied', object: fresh.value });
+  if (fresh.kind === 'ok' && fresh.value !== undefined) takeInFresh(fresh.value);
   return RETRY_MS;
 }
 

@@ -3,7 +3,7 @@
 import type { NodeName } from '../domain/ids.ts';
 import type { ClusterOutcome, ClusterReader, NodeRecord } from '../ports/cluster.ts';
 import type { Log } from '../ports/log.ts';
-import { type ClusterView, recordEvent } from './cluster-view.ts';
+import { type ClusterView, expectNode } from './cluster-view.ts';
 
 interface Deps {
   readonly cluster: Pick<ClusterReader, 'get'>;
@@ -26,17 +26,18 @@ export async function writeTaint(
   name: NodeName,
   { write, said, fields }: TaintWrite,
 ): Promise<number | undefined> {
+  const takeIn = expectNode(clusterView, name);
   const outcome = await write();
   if (outcome.kind === 'ok') {
-    recordEvent(clusterView, 'Node', { type: 'Applied', object: outcome.value });
+    takeIn(outcome.value);
     log.info(said, { node: name, ...fields });
     return undefined;
   }
   const cause = outcome.kind === 'failed' ? outcome.failure.message : outcome.cause;
   log.info('the taints of the node were not written', { node: name, cause });
   // kubelet writes its node every few seconds, so the version in hand is easily an old one.
+  const takeInFresh = expectNode(clusterView, name);
   const fresh = await cluster.get('Node', name);
-  if (fresh.kind === 'ok' && fresh.value !== undefined)
-    recordEvent(clusterView, 'Node', { type: 'Applied', object: fresh.value });
+  if (fresh.kind === 'ok' && fresh.value !== undefined) takeInFresh(fresh.value);
   return RETRY_MS;
 }
