@@ -117,11 +117,14 @@ function planUnattached(
 ): { actions: Action[]; stillNeeded: number } {
   const actions: Action[] = [];
   let stillNeeded = neededCount;
-  for (const { eni, role, published } of pool.unattached) {
+  for (const one of pool.unattached) {
+    const { eni, role, published } = one;
     if (role === 'frozen') continue;
     const deviceIndex = freeDeviceIndex(view);
     const hasRoom = attachedCount(view) < eniLimit(view);
-    if (role === 'current' && stillNeeded > 0 && hasRoom && actions.length === 0) {
+    // EC2 knows no limit for an ENI that is on no instance: one that a call of ours fills late may hold too much for any.
+    const fits = freeSlotCount(view, one) >= 0;
+    if (role === 'current' && stillNeeded > 0 && hasRoom && fits && actions.length === 0) {
       const because = `${shortText(pool, stillNeeded)} needed and ${eni.eniId} has ${published.length} addresses`;
       if (activeObstacle(view, 'Growth') === undefined)
         actions.push({ do: 'AttachEni', eniId: eni.eniId, deviceIndex, networkCardIndex: 0, because });
@@ -132,7 +135,9 @@ function planUnattached(
       actions.push({
         do: 'DeleteEni',
         eniId: eni.eniId,
-        because: `${eni.eniId} is not attached and not needed`,
+        because: fits
+          ? `${eni.eniId} is not attached and not needed`
+          : `${eni.eniId} is not attached and holds more than an ENI of ${view.limits.instanceType} may`,
       });
     }
   }
