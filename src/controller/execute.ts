@@ -27,6 +27,8 @@ export type Executed =
   /** It may have happened: only EC2 can say, so the instance has to be read again. */
   | { readonly kind: 'unknown'; readonly cause: string };
 
+/** An intent that is first tried so long after it was noted is dated anew: what is left of its life has to last for its tries. */
+const UNSENT_MS = 10_000;
 /** After an assign with an unknown outcome the ENI rests for this long: EC2's staleness, and a read after it. */
 const ASSIGN_HOLD_MS = 25_000;
 
@@ -168,7 +170,8 @@ function settle<T>(outcome: Ec2Outcome<T>, write: (value: T) => void): Executed 
 async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: TargetNode): Promise<Executed> {
   const { intent } = action;
   const { memory } = node;
-  const isFirstTry = memory.untriedIntents.delete(intent.id);
+  const isFirstTry = memory.unsentIntents.delete(intent.id);
+  const sentAt = deps.clock.now();
   const outcome = await deps.ec2.createNetworkInterface({
     clientToken: intent.id,
     subnetId: intent.subnetId,
@@ -185,9 +188,12 @@ async function createEni(deps: ExecuteDeps, action: Do<'CreateEni'>, node: Targe
   if (outcome.kind === 'failed' && isFirstTry) {
     // A throttled call never got to the subnet, so the next try is still the first. EC2's own trouble may have come
     // after the effect. Everything else says that nothing was made.
-    if (outcome.failure.kind === 'throttled') memory.untriedIntents.add(intent.id);
+    if (outcome.failure.kind === 'throttled') memory.unsentIntents.add(intent.id);
     else if (outcome.failure.kind !== 'server-error') memory.failedIntents.add(intent.id);
   }
+  // Where it has stood in the spec for long before, its life is that of its tries.
+  const isOld = sentAt - intent.notedAt > UNSENT_MS;
+  if (isFirstTry && isOld && !memory.unsentIntents.has(intent.id)) memory.intentSince.set(intent.id, sentAt);
   return settle(outcome, (eni) => {
     ownWrites.created(deps.view, eni, deps.clock.now());
     if (eni.prefixes.length > 0) deps.view.blockRefusals.delete(eni.subnetId);

@@ -7,6 +7,8 @@ export interface NodeMemory {
   excessSince?: number;
   /** Since when a further pod would get no address. */
   noAddressSince?: number;
+  /** Since when there are ENIs that the object does not tell of. */
+  lateSince?: number;
   obstacles: Obstacle[];
   /** Intents whose first try failed definitely. */
   readonly failedIntents: Set<IntentId>;
@@ -14,10 +16,10 @@ export interface NodeMemory {
    * Intents that this process noted itself and has not sent to EC2 yet. Of any other intent an earlier try may be
    * under way, so a failure says nothing about it.
    */
-  readonly untriedIntents: Set<IntentId>;
+  readonly unsentIntents: Set<IntentId>;
   /**
-   * Intent -> when this process noted or first saw it, milliseconds since the epoch by its own clock: that of the process
-   * which noted it may be off by hours.
+   * Intent -> when this process noted or first saw it, or first sent it where that was long after; milliseconds since the
+   * epoch by its own clock: that of the process which noted it may be off by hours.
    */
   readonly intentSince: Map<IntentId, number>;
   /** The token of the next create has been taken already. */
@@ -37,7 +39,7 @@ export function createNodeMemory(): NodeMemory {
   return {
     obstacles: [],
     failedIntents: new Set(),
-    untriedIntents: new Set(),
+    unsentIntents: new Set(),
     intentSince: new Map(),
     podEvents: new Map(),
     hasCreateToken: false,

@@ -31,7 +31,7 @@ import { readTrouble } from './read-trouble.ts';
 import { emitEvents, tellGroups, tellRefusal, tellTrouble, withOwnConditions } from './report.ts';
 import { removeStartupTaint } from './startup-taint.ts';
 import { snapshotOf } from './snapshot.ts';
-import { canWait, isGrowth } from './worth-a-write.ts';
+import { canWait, isGrowth, lateEnis } from './worth-a-write.ts';
 
 export interface ReconcileDeps {
   readonly cluster: ControllerCluster;
@@ -104,12 +104,16 @@ export async function reconcileNode(
 
   const published = deps.clusterView.nodeNetworks.get(name);
   const action = isBackingOff ? undefined : next.actions[0];
-  if (!isTold({ published, next, view, action })) return publish(deps, { name, next, published, memory });
+  const lateMs = lateFor(memory, { published, next, now });
+  const round = { name, next, published, memory };
+  if (!isTold({ published, next, view, action, lateMs: lateMs ?? 0 })) return publish(deps, round);
   if (action !== undefined) {
     const acted = await act(deps, { name, view, next, action, memory });
-    if (acted !== 'NoBudget') return acted;
+    // What waits to be published with the ENI that this was for waits for no other try.
+    if (acted !== 'NoBudget') return lateMs === undefined ? acted : NOW;
+    if (lateMs !== undefined) return publish(deps, round);
   } else if (!isWaiting) deps.budget.forget(name);
-  const reported = await report(deps, { name, next, published, memory });
+  const reported = await report(deps, round);
   if (reported !== undefined) return reported;
   const taintRetryMs = await removeStartupTaint(deps, name, view.settings.targets);
   const noAddressRetryMs = await keepNoAddressTaint(deps, name, view, memory);
@@ -129,11 +133,25 @@ function isTold(of: {
   readonly next: Plan;
   readonly view: NodeView;
   readonly action: Action | undefined;
+  readonly lateMs: number;
 }): boolean {
-  const { published, next, view, action } = of;
+  const { published, next, view, action, lateMs } = of;
   if (published === undefined) return false;
   if (sameData(published.spec, next.spec)) return true;
-  return canWait({ published: published.spec, next: next.spec, enis: view.enis, action });
+  return canWait({ published, next: next.spec, enis: view.enis, action, lateMs });
+}
+
+/** For how long there have been ENIs that the object does not tell of, milliseconds; undefined: it tells of all. */
+function lateFor(
+  memory: NodeMemory,
+  { published, next, now }: Pick<Round, 'published' | 'next'> & { readonly now: number },
+): number | undefined {
+  if (published === undefined || lateEnis(published.spec, next.spec).length === 0) {
+    delete memory.lateSince;
+    return undefined;
+  }
+  memory.lateSince ??= now;
+  return now - memory.lateSince;
 }
 
 interface Affordable {
@@ -182,7 +200,7 @@ function remember(memory: NodeMemory, view: NodeView, next: Plan): void {
     [...(view.published?.spec.intents ?? []), ...next.spec.intents].map((intent) => intent.id),
   );
   for (const id of memory.failedIntents) if (!open.has(id)) memory.failedIntents.delete(id);
-  for (const id of memory.untriedIntents) if (!open.has(id)) memory.untriedIntents.delete(id);
+  for (const id of memory.unsentIntents) if (!open.has(id)) memory.unsentIntents.delete(id);
   for (const id of memory.intentSince.keys()) if (!open.has(id)) memory.intentSince.delete(id);
 }
 
@@ -207,7 +225,7 @@ async function publish(deps: ReconcileDeps, round: Round): Promise<NextLook> {
     const known = new Set((published?.spec.intents ?? []).map((intent) => intent.id));
     for (const { id, notedAt } of next.spec.intents) {
       if (known.has(id)) continue;
-      memory.untriedIntents.add(id);
+      memory.unsentIntents.add(id);
       memory.intentSince.set(id, notedAt);
     }
     return NOW;

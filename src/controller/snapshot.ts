@@ -107,10 +107,15 @@ export function snapshotOf(
     obstacles: memory.obstacles,
     blockRefusals: refusalsFor(ec2.blockRefusals, name, now),
     ...(memory.excessSince === undefined ? {} : { excessSince: memory.excessSince }),
-    failedIntents: memory.failedIntents,
+    ...intentsOf(memory),
     freshIntentId: from.freshIntentId,
   });
 }
+
+const intentsOf = ({
+  failedIntents,
+  unsentIntents,
+}: NodeMemory): Pick<NodeView, 'failedIntents' | 'unsentIntents'> => ({ failedIntents, unsentIntents });
 
 /** Only those that the node has to do with: a cluster may have hundreds. */
 function subnetsOf({ subnets }: Ec2View, ids: readonly SubnetId[]): ReadonlyMap<SubnetId, SubnetFacts> {

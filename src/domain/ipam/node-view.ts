@@ -133,7 +133,12 @@ export interface NodeView {
   readonly excessSince?: number;
   /** Intents whose first try failed definitely: nothing was made, and nothing will be. */
   readonly failedIntents: ReadonlySet<IntentId>;
-  /** A fresh id for an intent, should the plan need one. */
+  /**
+   * Published intents that surely nobody has sent to EC2: they may be dropped, and do not age. Absent: it is not known of any,
+   * and ENIs are planned one at a time.
+   */
+  readonly unsentIntents?: ReadonlySet<IntentId>;
+  /** A fresh id for an intent, should the plan need one; further ones are made of it. */
   readonly freshIntentId: IntentId;
 }
 
