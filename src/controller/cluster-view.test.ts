@@ -118,3 +118,24 @@ for (const { title, brought, stands } of nodeRows) {
     assert.equal(now && `${now.uid}/${now.resourceVersion}`, stands);
   });
 }
+
+test('[COST-2] what an own write has replaced is not believed though the watch tells of it after the answer', () => {
+  const view = createClusterView();
+  const apply = (one: string): void => {
+    recordEvent(view, 'NodeNetwork', { type: 'Applied', object: version(one) });
+  };
+  apply('7');
+  expectNodeNetwork(view, NODE, version('7'))(version('9'));
+  apply('7');
+  assert.equal(view.nodeNetworks.get(NODE)?.resourceVersion, '9');
+  apply('9');
+  apply('11');
+  assert.equal(view.nodeNetworks.get(NODE)?.resourceVersion, '11');
+});
+
+test('a version of the same name that an object made anew bears is believed', () => {
+  const view = createClusterView();
+  expectNodeNetwork(view, NODE, version('7'))(version('9'));
+  recordEvent(view, 'NodeNetwork', { type: 'Applied', object: { ...version('7'), uid: 'u2' } });
+  assert.equal(view.nodeNetworks.get(NODE)?.uid, 'u2');
+});

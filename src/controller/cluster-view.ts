@@ -26,6 +26,8 @@ export interface ClusterView {
   readonly nodeNetworks: Map<string, NodeNetworkRecord>;
   /** NodeNetwork -> the last versions of it that the watch has brought, oldest first */
   readonly broughtVersions: Map<string, string[]>;
+  /** NodeNetwork -> the last versions of it that own writes have replaced, oldest first */
+  readonly replacedVersions: Map<string, string[]>;
   readonly classes: Map<string, NodeNetworkClassRecord>;
   readonly namespaces: Map<string, NamespaceRecord>;
   /** ENIConfig -> pods and namespaces that ask for it by name */
@@ -46,6 +48,7 @@ export function createClusterView(): ClusterView {
     eniConfigs: new Map(),
     nodeNetworks: new Map(),
     broughtVersions: new Map(),
+    replacedVersions: new Map(),
     classes: new Map(),
     namespaces: new Map(),
     wishedNames: new Map(),
@@ -93,15 +96,22 @@ export const known = <K extends Kind>(
 
 /** More than come while a request is under way. */
 const BROUGHT_VERSION_COUNT_MAX = 64;
+/** More than the watch is behind. */
+const REPLACED_VERSION_COUNT_MAX = 16;
 
 /**
  * Takes in the answer to a request for the node's object that is sent now. It is newer than what is held, unless the watch
  * went on meanwhile and has brought this very version, too: agents write the status at any time, and nobody would tell of
- * it again.
+ * it again. `over` is the version that the request replaces, if it is a write.
  */
-export function expectNodeNetwork(view: ClusterView, name: NodeName): (answer: NodeNetworkRecord) => void {
+export function expectNodeNetwork(
+  view: ClusterView,
+  name: NodeName,
+  over?: NodeNetworkRecord,
+): (answer: NodeNetworkRecord) => void {
   const held = view.nodeNetworks.get(name);
   return (answer) => {
+    if (over !== undefined) noteReplaced(view, over, answer);
     const now = view.nodeNetworks.get(name);
     const isPassed = view.broughtVersions.get(name)?.includes(answer.resourceVersion) === true;
     // A watch may leave a version out that is followed by another one; then it comes to no harm to wait for the watch.
@@ -124,10 +134,39 @@ export function expectNode(view: ClusterView, name: NodeName): (answer: NodeReco
 }
 
 function noteBrought({ broughtVersions }: ClusterView, { name, resourceVersion }: AnyRecord): void {
-  const versions = broughtVersions.get(name) ?? [];
-  broughtVersions.set(name, versions);
-  versions.push(resourceVersion);
-  if (versions.length > BROUGHT_VERSION_COUNT_MAX) versions.shift();
+  push(broughtVersions, { name, version: resourceVersion, countMax: BROUGHT_VERSION_COUNT_MAX });
+}
+
+/**
+ * What a write has replaced can never be what stands again. Its event may come after the write's answer, and a round that
+ * believed it would write the same once more, over a version that is no more.
+ */
+function noteReplaced(
+  { replacedVersions }: ClusterView,
+  over: NodeNetworkRecord,
+  answer: NodeNetworkRecord,
+): void {
+  if (over.uid !== answer.uid || over.resourceVersion === answer.resourceVersion) return;
+  push(replacedVersions, {
+    name: over.name,
+    version: versionKey(over),
+    countMax: REPLACED_VERSION_COUNT_MAX,
+  });
+}
+
+const versionKey = ({ uid, resourceVersion }: AnyRecord): string => `${uid}/${resourceVersion}`;
+
+interface Pushing {
+  readonly name: string;
+  readonly version: string;
+  readonly countMax: number;
+}
+
+function push(lists: Map<string, string[]>, { name, version, countMax }: Pushing): void {
+  const versions = lists.get(name) ?? [];
+  lists.set(name, versions);
+  versions.push(version);
+  if (versions.length > countMax) versions.shift();
 }
 
 /** The API server has said that there is none. */
@@ -167,6 +206,7 @@ function put<K extends Kind>(view: ClusterView, kind: K, object: KindMap[K]): vo
   const before = store.get(key);
   if (kind === 'NodeNetwork') noteBrought(view, object);
   if (before !== undefined && isOlder(object, before)) return;
+  if (kind === 'NodeNetwork' && view.replacedVersions.get(key)?.includes(versionKey(object)) === true) return;
   if (before !== undefined) unindex(view, kind, before);
   store.set(key, object);
   countWish(view, kind, { object, change: 1 });
@@ -200,7 +240,9 @@ function remove<K extends Kind>(view: ClusterView, kind: K, object: KindMap[K]):
   if (before === undefined || before.uid !== object.uid) return;
   unindex(view, kind, before);
   store.delete(key);
-  if (kind === 'NodeNetwork') view.broughtVersions.delete(key);
+  if (kind !== 'NodeNetwork') return;
+  view.broughtVersions.delete(key);
+  view.replacedVersions.delete(key);
 }
 
 /** Other kinds may carry the annotation too: there it means nothing. */

@@ -215,7 +215,7 @@ async function publish(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   const { name, next, published, memory } = round;
   const node = deps.clusterView.nodes.get(name);
   if (node === undefined) return undefined;
-  const takeIn = expectNodeNetwork(deps.clusterView, name);
+  const takeIn = expectNodeNetwork(deps.clusterView, name, published);
   const outcome =
     published === undefined
       ? await deps.cluster.createNodeNetwork(name, node, next.spec)
@@ -387,7 +387,7 @@ async function report(deps: ReconcileDeps, round: Round): Promise<NextLook> {
   if (published === undefined) return undefined;
   const status = withOwnConditions(published.status ?? emptyStatus, next.conditions, deps.wallNow());
   if (status === undefined) return undefined;
-  const takeIn = expectNodeNetwork(deps.clusterView, name);
+  const takeIn = expectNodeNetwork(deps.clusterView, name, published);
   const outcome = await deps.cluster.updateNodeNetworkStatus({ ...published, status });
   if (outcome.kind !== 'ok') return afterClusterFailure(deps, name, outcome);
   takeIn(outcome.value);
