@@ -98,7 +98,8 @@ const scaleOutMinutes = wallSeconds() / 60;
 const refill = await phase(
   'warm pools fill up again',
   () => {},
-  () => world.allHold(WARM_COUNT),
+  // Agents answer the last of it minutes later: those writes belong to no later phase.
+  () => world.allHold(WARM_COUNT) && world.allAnswered(),
 );
 const heapMib = await world.controllerMemoryMiB();
 const replacedCount = Number(replaced);

@@ -139,6 +139,8 @@ interface Fleet {
   joinAll(): void;
   /** Every node holds an address for each of its pods, and with `spare` so many more. */
   allHold(spare: number): boolean;
+  /** Every agent has answered the newest spec of its node. */
+  allAnswered(): boolean;
   startPods(): void;
   allPodsLive(): boolean;
   /** One after the other: the instance ends, another one joins, and gets as many pods. */
@@ -198,6 +200,7 @@ function createFleet(
     allHold: (spare) =>
       launchedCount >= plan.nodeCount &&
       [...nodes.keys()].every((name) => grantedCount(name) >= plan.podsPerNode + spare),
+    allAnswered: () => [...nodes.keys()].every((name) => isAnswered(cluster, name)),
     startPods: () => {
       [...nodes.keys()].forEach((name, n) => {
         clock.timer(n * plan.podsPerNode * BIND_MS, 'bind', () => bindPods(name));
@@ -220,6 +223,11 @@ function createFleet(
     },
     isZoneForgotten: () => lost.every((name) => cluster.admin.nodeNetwork(name) === undefined),
   };
+}
+
+function isAnswered(cluster: SimCluster, name: NodeName): boolean {
+  const record = cluster.admin.nodeNetwork(name);
+  return record?.status.observedGeneration === record?.generation;
 }
 
 interface PodCount {

@@ -51,6 +51,8 @@ export interface SharedState {
   toldWithdrawn: ReadonlySet<Ip>;
   /** When the status was written last, milliseconds since boot; undefined: not in this life. Writer: status-writer. */
   statusWrittenAt: number | undefined;
+  /** By when a generation must be told that the status does not answer yet, milliseconds since boot. Writer: status-pace, status-writer. */
+  generationDueAt: number | undefined;
   /** address -> the ENI by which the host routes it. Writer: host-keeper. */
   routed: ReadonlyMap<Ip, EniId>;
   /** ENIs whose link has not appeared. Writer: host-keeper. */
@@ -81,6 +83,7 @@ export const initialState = (): SharedState => ({
   recovered: false,
   toldWithdrawn: new Set(),
   statusWrittenAt: undefined,
+  generationDueAt: undefined,
   routed: new Map(),
   pendingEnis: [],
   pods: new Map(),

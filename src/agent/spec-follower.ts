@@ -59,7 +59,7 @@ async function follow(context: AgentContext, events: SpecFollowerEvents): Promis
   if (isNew) events.onAccepted();
   if (!(await recoverOnce(context))) return RETRY_MS;
   if (!(await answer(context, record))) return RETRY_MS;
-  events.onAnswered(isSameGrant ? 'Generation' : 'Usage');
+  events.onAnswered(isSameGrant ? 'Generation' : 'Grant');
   return undefined;
 }
 

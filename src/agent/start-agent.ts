@@ -22,7 +22,7 @@ import { createReaper } from './reaper.ts';
 import { createPodRepairer } from './repair-pods.ts';
 import { createSpecFollower } from './spec-follower.ts';
 import type { StatusChange } from './status-change.ts';
-import { isReadinessNews, statusDelayMs } from './status-pace.ts';
+import { isReadinessNews, planStatus } from './status-pace.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { createWorker, type Worker } from './worker.ts';
 
@@ -103,7 +103,7 @@ function assemble(deps: AgentDeps): Parts {
     pool.notify();
     onChange(change);
   };
-  const onChange = (change: StatusChange): void => status.wakeWithin(statusDelayMs(context, change));
+  const onChange = (change: StatusChange): void => status.wakeWithin(planStatus(context, change));
   const host = createHostKeeper(context, {
     onRouted: () => {
       // Of the host the status says only whether it serves, which is awaited.

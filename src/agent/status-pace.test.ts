@@ -6,6 +6,8 @@ import type { Condition } from '../domain/ipam/node-network.ts';
 import { createWorld, servingWorld, STATUS_GAP_MS, type World } from './testing-world.ts';
 
 const BATCH_MS = 400;
+/** After so long without a write a node is no longer coming up. */
+const LONG_MS = 70_000;
 const isReady = (world: World): boolean =>
   world.status()?.conditions.some(({ type, status }) => type === 'AgentReady' && status === 'True') === true;
 const usedCount = (world: World): number | undefined => world.status()?.used.length;
@@ -79,5 +81,39 @@ describe('the pace of the status [COST-2]', () => {
     // It is there for a second before this goes on.
     await world.publish({ enis: [{ addresses: ADDRESSES }] });
     assert.equal(isReady(world), true);
+  });
+
+  const generationLag = (world: World): number =>
+    (world.agent().describe().spec?.generation ?? 0) - (world.status()?.observedGeneration ?? 0);
+  const MORE = [{ addresses: ADDRESSES }, { deviceIndex: 2, addresses: ['10.1.0.14'] }];
+
+  test('[K8S-3] while a node comes up each ENI is answered soon', async () => {
+    const world = await servingWorld(ADDRESSES);
+    await world.publish({ enis: MORE });
+    await world.wait(STATUS_GAP_MS);
+    assert.equal(generationLag(world), 0);
+  });
+
+  test('an ENI that comes later is answered in the write that tells of the next pod', async () => {
+    const world = await servingWorld(ADDRESSES);
+    await world.wait(LONG_MS);
+    const writeCount = world.statusWriteCount();
+    await world.publish({ enis: MORE });
+    await world.wait(LONG_MS);
+    assert.deepEqual([generationLag(world), world.statusWriteCount()], [1, writeCount]);
+    await world.add('a');
+    await world.wait(BATCH_MS);
+    assert.deepEqual(
+      [generationLag(world), usedCount(world), world.statusWriteCount()],
+      [0, 1, writeCount + 1],
+    );
+  });
+
+  test('an ENI that comes later is answered within minutes though no pod starts', async () => {
+    const world = await servingWorld(ADDRESSES);
+    await world.wait(LONG_MS);
+    await world.publish({ enis: MORE });
+    await world.wait(5 * LONG_MS);
+    assert.equal(generationLag(world), 0);
   });
 });

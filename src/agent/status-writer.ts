@@ -5,13 +5,12 @@ import { judgeSpec } from '../domain/ipam/withdrawal.ts';
 import type { NodeNetworkRecord } from '../ports/cluster.ts';
 import type { AgentContext } from './agent-context.ts';
 import { agentReady } from './agent-ready.ts';
+import { canWait, RESYNC_MS } from './status-pace.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 /** Pause before a write that failed is tried again; it doubles with each failure, milliseconds. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 30_000;
-/** The object is compared again at least this often, milliseconds. */
-const RESYNC_MS = 30_000;
 
 export interface StatusWriterEvents {
   /** A newer record was read or written. */
@@ -54,9 +53,10 @@ async function writeStatus(context: AgentContext, events: StatusWriterEvents): P
     previous: record.status,
     now: clock.now(),
   });
-  if (isSameStatus(record.status, status)) return 'Written';
+  if (isSameStatus(record.status, status) || canWait(context, status)) return 'Written';
   shared.toldWithdrawn = new Set([...shared.toldWithdrawn, ...record.status.withdrawn, ...status.withdrawn]);
   shared.statusWrittenAt = clock.bootNow();
+  shared.generationDueAt = undefined;
   const outcome = await cluster.updateNodeNetworkStatus({ ...record, status });
   switch (outcome.kind) {
     case 'ok':
