@@ -253,7 +253,7 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     faults:
-      'node.twoControllers=true,node.controllerPausesPerHour=3,ec2.latencyMaxMs=2000,workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1',
+      'node.twoControllers=true,node.controllerPausesPerHour=6,ec2.latencyMaxMs=2000,cluster.outageOdds=0.001,workload.annotationOdds=0.2,workload.burstOdds=0.4,workload.massDeletionOdds=0.1,workload.eniConfigToggleOdds=0.1,workload.classOdds=0.2',
     seedCount: 40,
   },
   {
