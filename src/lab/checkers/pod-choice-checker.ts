@@ -79,13 +79,16 @@ export function placeOfPod(
 }
 
 /** ENI-7 for ENIs that pods chose: in the end they have the groups that their ENIConfig names. */
-function checkGroups({ world, model, wishes }: PodChoiceSources, sandbox: LiveSandbox): void {
+function checkGroups(sources: PodChoiceSources, sandbox: LiveSandbox): void {
+  const { world, wishes } = sources;
   const wish = wishes.wishOf(sandbox.podUid);
   const eni = eniUnder(world, sandbox);
   if (wish === undefined || wish.kind === 'Nothing' || eni === undefined) return;
-  const place = model.chosenPlaces(sandbox.node, [wish], 0).find(({ name }) => name === nameOf(eni));
+  // Of several that the pod's labels fit, the one decided for it is chosen: an ENI of another, which was it once, is nobody's.
+  const place = placeOfPod(sources, { uid: sandbox.podUid, node: sandbox.node }, undefined);
+  if (place?.name !== nameOf(eni)) return;
   // An ENIConfig whose subnet was changed leaves ENIs behind that stay as they are.
-  if (place?.subnetId !== eni.subnetId || place.securityGroupIds.length > GROUPS_PER_ENI_MAX) return;
+  if (place.subnetId !== eni.subnetId || place.securityGroupIds.length > GROUPS_PER_ENI_MAX) return;
   const [has, named] = [eni.securityGroupIds, place.securityGroupIds].map((ids) => [...ids].sort().join());
   if (has !== named)
     world.broken(
