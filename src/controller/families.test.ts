@@ -147,23 +147,29 @@ describe('pods without IPv4 [IP-9]', () => {
     assert.equal(callsOf(world, 'UnassignIpv6Addresses'), 0);
   });
 
+  test('what pods have of a /80 is granted again by a NodeNetwork that is made anew after they got IPv4 [ENI-3]', async () => {
+    const { world, node } = await nodeWith(['IPv6']);
+    const holding = [used(world, node, 4)];
+    await world.answer(node, { used: holding });
+    const { eniId, addresses } = onlyEni(world, node);
+    world.applyClass('workers', { addressFamilies: BOTH, warm: { ipTarget: 0 } });
+    const record = world.cluster.admin.nodeNetwork(node);
+    assert.ok(record !== undefined);
+    void world.cluster.client().deleteNodeNetwork(record);
+    await world.run(120);
+    assert.ok(world.ec2.truth.eni(eniId) !== undefined, 'the agent has not said yet what pods have');
+    await world.answer(node, { used: holding });
+    await world.run(60);
+    assert.deepEqual(ofFamily(onlyEni(world, node), 6), [addresses[4]]);
+    assert.equal(onlyEni(world, node).eniId, eniId);
+  });
+
   test('an ENI of theirs is given back whole, and only once the agent has let go of every address [IP-6]', async () => {
     const { world, node } = await nodeWith(['IPv6']);
     await world.answer(node, { used: [used(world, node, 7)] });
     const before = onlyEni(world, node);
     world.applyClass('workers', { addressFamilies: ['IPv6'], eniConfigs: { names: ['z-b', 'z-a-2'] } });
-    world.cluster.admin.applyEniConfig({
-      name: 'z-a-2',
-      spec: {
-        kind: 'Parsed',
-        eniConfig: {
-          name: 'z-a-2',
-          labels: {},
-          subnetId: before.subnetId,
-          securityGroupIds: before.securityGroupIds,
-        },
-      },
-    });
+    applyTwin(world, 'z-a-2', before);
     await world.run(60);
     const cordoned = world.podEnis(node).find(({ eniId }) => eniId === before.eniId);
     assert.deepEqual([cordoned?.cordoned, cordoned?.withdrawing.length], [true, 255]);
@@ -180,7 +186,37 @@ describe('pods without IPv4 [IP-9]', () => {
     assert.equal(world.ec2.truth.eni(before.eniId), undefined, 'detached and deleted');
     assert.equal(world.podEnis(node).length, 1);
   });
+
+  test('an ENI of theirs that is chosen again while a pod lives on it has all of its /80 in service again [LV-2]', async () => {
+    const { world, node } = await nodeWith(['IPv6']);
+    await world.answer(node, { used: [used(world, node, 7)] });
+    const before = onlyEni(world, node);
+    const choose = (name: string | undefined): void =>
+      world.cluster.admin.setAnnotation({ kind: 'Node', name: node }, 'k8s.amazonaws.com/eniConfig', name);
+    choose('missing');
+    await world.run(60);
+    assert.equal(onlyEni(world, node).cordoned, true);
+    applyTwin(world, 'z-a-2', before);
+    choose('z-a-2');
+    await world.run(60);
+    const old = (): SpecEni | undefined => world.podEnis(node).find(({ eniId }) => eniId === before.eniId);
+    assert.equal(old()?.withdrawing.length, 255);
+    await world.answer(node, { withdrawn: old()?.withdrawing.slice(0, 100) ?? [] });
+    choose(undefined);
+    await world.run(60);
+    assert.deepEqual(old()?.withdrawing, []);
+    assert.equal(old()?.addresses.length, 156, 'what was let go comes back once the agent has forgotten it');
+    await world.answer(node, { withdrawn: [] });
+    await world.run(60);
+    assert.deepEqual(old()?.addresses, before.addresses);
+  });
 });
+
+/** Another ENIConfig of the same subnet and groups. */
+function applyTwin(world: ControllerWorld, name: string, { subnetId, securityGroupIds }: SpecEni): void {
+  const eniConfig = { name, labels: {}, subnetId, securityGroupIds };
+  world.cluster.admin.applyEniConfig({ name, spec: { kind: 'Parsed', eniConfig } });
+}
 
 describe('a subnet without an IPv6 block [SEL-16]', () => {
   test('fails closed: a condition and an Event name ENIConfig, subnet and fix, and nothing is made', async () => {

@@ -3,7 +3,7 @@
 import { assert } from '../result.ts';
 import { familyOf, type Ip, type IpFamily } from './ip.ts';
 import { canonicalIpv4Value, writeIpv4 } from './ipv4-text.ts';
-import { readIpv6, writeIpv6 } from './ipv6-text.ts';
+import { canonicalIpv6Value, canonicalIpv6Words, type Ipv6Words, readIpv6, writeIpv6 } from './ipv6-text.ts';
 
 const IPV4_END = 0x1_0000_0000;
 const IPV6_END = 1n << 128n;
@@ -20,6 +20,8 @@ export function ipv4FromNumber(value: number): Ip {
 /** Value of an address: in [0, 2^32) for IPv4, in [0, 2^128) for IPv6. */
 export function ipToBigInt(ip: Ip): bigint {
   if (familyOf(ip) === 4) return BigInt(canonicalIpv4Value(ip));
+  const canonical = canonicalIpv6Value(ip);
+  if (canonical !== undefined) return canonical;
   const value = readIpv6(ip);
   assert(value.ok, 'an Ip holds text that a parser accepted');
   return value.value;
@@ -46,5 +48,10 @@ export function compareIps(a: Ip, b: Ip): number {
   if (family !== familyOf(b)) return family === 4 ? -1 : 1;
   if (family === 4) return canonicalIpv4Value(a) - canonicalIpv4Value(b);
   if (a === b) return 0;
+  const [wordsA, wordsB] = [canonicalIpv6Words(a), canonicalIpv6Words(b)];
+  if (wordsA !== undefined && wordsB !== undefined) return compareWords(wordsA, wordsB);
   return ipToBigInt(a) < ipToBigInt(b) ? -1 : 1;
 }
+
+const compareWords = (a: Ipv6Words, b: Ipv6Words): number =>
+  a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3];

@@ -3,9 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { blockOf, cidrContains } from './cidr.ts';
+import { blockOf, cidrContains, nthAddress } from './cidr.ts';
 import { ipFromBigInt, ipToBigInt } from './ip-number.ts';
-import { hostIpv6Address, ipv6AddressOf, isIpv6Prefix, listedIpv6Addresses } from './ipv6-prefix.ts';
+import {
+  hostIpv6Address,
+  ipv6AddressOf,
+  isIpv6Prefix,
+  isListedIpv6Address,
+  listedIpv6Addresses,
+} from './ipv6-prefix.ts';
 import { parseIp } from './parse-ip.ts';
 import { cidr, ip } from './testing.ts';
 
@@ -50,6 +56,19 @@ describe('the IPv6 address of a pod with both families', () => {
         const derived = ipv6AddressOf(prefix, address);
         assert.ok(!listedIpv6Addresses(prefix).includes(derived));
         assert.notEqual(hostIpv6Address(prefix), derived);
+      }),
+      { seed: SEED },
+    );
+  });
+
+  it('those that pods without IPv4 get are the first 256, one after the other', () => {
+    fc.assert(
+      fc.property(fc.oneof(prefixes, fc.constant(cidr('2001:0:0:1::/80'))), (prefix) => {
+        const listed = listedIpv6Addresses(prefix);
+        assert.equal(listed.length, 256);
+        for (const [n, address] of listed.entries()) assert.equal(address, nthAddress(prefix, n + 1));
+        for (let n = 0; n < 259; n += 1)
+          assert.equal(isListedIpv6Address(prefix, nthAddress(prefix, n)), n >= 1 && n <= 256);
       }),
       { seed: SEED },
     );

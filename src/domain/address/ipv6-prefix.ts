@@ -2,7 +2,7 @@
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
 
 import { assert } from '../result.ts';
-import { cidrPrefixLength, firstAddress, lastAddress, nthAddress } from './cidr.ts';
+import { cidrContains, cidrPrefixLength, firstAddress, lastAddress, nthAddress } from './cidr.ts';
 import { type Cidr, familyOf, type Ip } from './ip.ts';
 import { ipFromBigInt, ipToBigInt } from './ip-number.ts';
 
@@ -28,8 +28,18 @@ export function ipv6AddressOf(prefix: Cidr, ipv4: Ip): Ip {
  * The addresses of a /80 that pods without IPv4 may have, from ::1 on. None is one of `ipv6AddressOf`, as no subnet holds
  * an IPv4 address below 0.0.1.1.
  */
-export const listedIpv6Addresses = (prefix: Cidr): readonly Ip[] =>
-  Array.from({ length: LISTED_IPV6_ADDRESS_COUNT }, (_, n) => nthAddress(prefix, n + 1));
+export function listedIpv6Addresses(prefix: Cidr): readonly Ip[] {
+  // All of them differ in the last group alone, which is zero in none: so their texts do, too.
+  const stem = nthAddress(prefix, 1).slice(0, -1);
+  return Array.from({ length: LISTED_IPV6_ADDRESS_COUNT }, (_, n) => `${stem}${(n + 1).toString(16)}` as Ip);
+}
+
+/** Whether it is one of `listedIpv6Addresses`. */
+export function isListedIpv6Address(prefix: Cidr, ip: Ip): boolean {
+  if (!cidrContains(prefix, ip)) return false;
+  const offset = ipToBigInt(ip) - ipToBigInt(firstAddress(prefix));
+  return offset >= 1n && offset <= BigInt(LISTED_IPV6_ADDRESS_COUNT);
+}
 
 /** The address of a /80 that is the node's own on the ENI: the last one, which is never a pod's. */
 export const hostIpv6Address = (prefix: Cidr): Ip => lastAddress(prefix);

@@ -144,7 +144,15 @@ describe('parseIp', () => {
 
 describe('addresses as numbers', () => {
   const ipv4Value = fc.integer({ min: 0, max: 2 ** 32 - 1 });
-  const ipv6Value = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n });
+  const group = fc.oneof(fc.constant(0), fc.nat({ max: 0xf }), fc.nat({ max: 0xffff }));
+  const ipv6Value = fc.oneof(
+    fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }),
+    // Zeros at the start, in the middle and at the end, so that there is a "::" there; ::ffff:1.2.3.4 among them.
+    fc
+      .array(group, { minLength: 8, maxLength: 8 })
+      .map((all) => all.reduce((value, one) => (value << 16n) | BigInt(one), 0n)),
+    fc.nat({ max: 0xffff_ffff }).map((low) => (0xffffn << 32n) | BigInt(low)),
+  );
 
   it('round-trips every value', () => {
     fc.assert(

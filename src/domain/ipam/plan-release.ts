@@ -109,8 +109,16 @@ function releaseStep(view: NodeView, one: PoolEni, neededCount: number): readonl
   const isPublished = view.published?.spec.enis.some((spec) => spec.eniId === eni.eniId) ?? false;
   const ownCount = eni.addresses.length + one.ipv6.length;
   const heldCount = one.prefixes.reduce((sum, { addresses }) => sum + addresses.length, ownCount);
+  // Of the /80 only the agent knows what pods have: an object that it has not answered yet says nothing of them.
+  const isKnown =
+    eni.ipv6Prefixes.length === 0 ||
+    one.ipv6.length > 0 ||
+    (view.published?.status.observedGeneration ?? 0) > 0;
   const isEmpty =
-    isPublished && one.withdrawn.length === heldCount && one.prefixes.length === eni.prefixes.length;
+    isPublished &&
+    isKnown &&
+    one.withdrawn.length === heldCount &&
+    one.prefixes.length === eni.prefixes.length;
   const isUnwanted = role === 'cordoned' || neededCount === 0;
   if (isEmpty && isUnwanted && attachment.state === 'attached') {
     const why = role === 'cordoned' ? whyCordoned(eni) : 'the pool has more than its target';

@@ -2,7 +2,7 @@
 
 import { grantedFamily } from '../address/families.ts';
 import { type Cidr, familyOf, type Ip } from '../address/ip.ts';
-import { listedIpv6Addresses } from '../address/ipv6-prefix.ts';
+import { isListedIpv6Address, listedIpv6Addresses } from '../address/ipv6-prefix.ts';
 import { prefixAddresses } from '../address/prefix.ts';
 import type { EniId, PodKey } from '../ids.ts';
 import { ADDRESSES_PER_PREFIX } from '../instance/slots.ts';
@@ -220,14 +220,24 @@ const drainingOf = (
 
 /**
  * The addresses of an ENI's /80 that are granted one by one: to pods without IPv4; and, from an earlier time of such pods,
- * what the agent has been granted and has not let go of. Nothing of EC2's is given back with them, so that ends it.
+ * what the agent has been granted and has not let go of, or says that pods have or had a moment ago: a spec may have lost
+ * that with an ENI that was off the instance for a while, or with its object. Nothing of EC2's is given back with them, so
+ * that ends it.
  */
-function ipv6Of(view: NodeView, eni: EniView, { withdrawn, withdrawing }: AddressMarks): readonly Ip[] {
+function ipv6Of(view: NodeView, eni: EniView, marks: AddressMarks): readonly Ip[] {
+  const { withdrawn, withdrawing, used, cooling } = marks;
   if (grantedFamily(view.settings.addressFamilies) === 6)
     return eni.ipv6Prefixes.flatMap(listedIpv6Addresses);
   const published = view.published?.spec.enis.find((one) => one.eniId === eni.eniId)?.addresses ?? [];
   const asked = withdrawing.get(eni.eniId);
-  return published.filter((ip) => familyOf(ip) === 6 && !(withdrawn.has(ip) && asked?.has(ip) === true));
+  const left = published.filter(
+    (ip) => familyOf(ip) === 6 && !(withdrawn.has(ip) && asked?.has(ip) === true),
+  );
+  const isLost = (ip: Ip): boolean =>
+    familyOf(ip) === 6 &&
+    !published.includes(ip) &&
+    eni.ipv6Prefixes.some((prefix) => isListedIpv6Address(prefix, ip));
+  return [...left, ...[...used, ...cooling].filter(isLost)];
 }
 
 function blockSizeOf(view: NodeView, { isIpv6 }: Filling): number {

@@ -19,7 +19,8 @@ export interface TakenBack {
 
 /**
  * Pure. A prefix can only go whole: one of which a pod took an address before the agent read the wish comes back into
- * service, and so does one that was asked back in part while its ENI was cordoned; they would stay half withdrawn.
+ * service, and so does one that was asked back in part while its ENI was cordoned; they would stay half withdrawn. So do
+ * the addresses of a /80 that are granted one by one.
  */
 export function takeBack(view: NodeView, pool: Pool): TakenBack {
   const addresses = new Map<EniId, readonly Ip[]>();
@@ -48,14 +49,19 @@ export function takeBack(view: NodeView, pool: Pool): TakenBack {
     for (const prefix of stayingPrefixes(one))
       if (!prefix.isUsed && prefix.isWhollyAsked && !prefix.isWithdrawn && needed(one.role) > 0)
         take(one, prefix.addresses);
-    const back = stayingSingles(one).slice(0, needed(one.role) * pool.filling.unit);
-    if (back.length > 0) take(one, back);
+    const singles = stayingSingles(one);
+    const count = staysInService(one, singles) ? singles.length : needed(one.role) * pool.filling.unit;
+    if (singles.length > 0 && count > 0) take(one, singles.slice(0, count));
   }
   return { addresses, neededCount: needed() };
 }
 
 const stayingPrefixes = ({ prefixes, draining }: PoolEni): PoolEni['prefixes'] =>
   prefixes.filter(({ isAsked, addresses }) => isAsked && !addresses.some((ip) => draining.has(ip)));
+
+/** What is granted of a /80 is asked back as a whole, while no pod has any of it. */
+const staysInService = ({ ipv6, used }: PoolEni, asked: readonly Ip[]): boolean =>
+  ipv6.length > 0 && (asked.length < ipv6.length || asked.some((ip) => used.includes(ip)));
 
 const stayingSingles = ({ eni, withdrawing, withdrawn, ipv6, draining }: PoolEni): readonly Ip[] => {
   // No call to EC2 ends their withdrawal: only this does.
