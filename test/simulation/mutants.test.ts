@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { parseFaultList } from '../../src/lab/scenario/simulation/failure-report.ts';
 import type { RunPlan, SimulationResult } from '../../src/lab/scenario/simulation/simulate.ts';
 import { MUTANTS_OF_CHOICES } from './mutants-of-choices.ts';
+import { FAMILY_MUTANTS } from './family-mutants.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
 
 const WORKER = new URL('mutant-worker.ts', import.meta.url);
@@ -30,7 +31,7 @@ function firstBroken({ edits, faults, seedCount }: Mutant): Promise<SimulationRe
   });
 }
 
-for (const mutant of [...MUTANTS, ...MUTANTS_OF_CHOICES]) {
+for (const mutant of [...MUTANTS, ...MUTANTS_OF_CHOICES, ...FAMILY_MUTANTS]) {
   test(`it is found within ${mutant.seedCount} seeds when ${mutant.name}`, async (t) => {
     const found = await firstBroken(mutant);
     assert.ok(found?.broken !== undefined, `no rule is broken in seeds 1 to ${mutant.seedCount}`);

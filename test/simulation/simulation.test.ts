@@ -67,7 +67,7 @@ async function runAll(plans: readonly RunPlan[]): Promise<readonly SimulationRes
 }
 
 const rules =
-  '[IP-1] [IP-2] [IP-3] [IP-5] [IP-6] [IP-7] [ENI-1] [ENI-2] [ENI-3] [ENI-6] [SEL-1] [SEL-8] [SEL-10] [SEL-11] [SEL-12] [SEL-13] [SEL-14] [SEL-15] [POD-1] [POD-2] [POD-3] [POD-4] [CNI-1] [CNI-2] [LEAD-1] [NET-1] [RST-4] [WD-1] [WD-2] [LV-1] [LV-2] [LV-3] [LV-5] [LV-6]';
+  '[IP-1] [IP-2] [IP-3] [IP-5] [IP-6] [IP-7] [IP-8] [IP-9] [ENI-1] [ENI-2] [ENI-3] [ENI-6] [SEL-1] [SEL-8] [SEL-10] [SEL-11] [SEL-12] [SEL-13] [SEL-14] [SEL-15] [SEL-16] [POD-1] [POD-2] [POD-3] [POD-4] [CNI-1] [CNI-2] [LEAD-1] [NET-1] [RST-4] [WD-1] [WD-2] [LV-1] [LV-2] [LV-3] [LV-5] [LV-6]';
 
 test(`${rules} hold in ${COUNT} seeds from ${FROM} on`, { timeout: 900_000 }, async (t) => {
   const startedAtMs = nowMs();

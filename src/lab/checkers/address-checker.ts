@@ -1,15 +1,14 @@
-// IP-1, IP-2, IP-5, IP-6, IP-7, IP-8: an address serves one pod, is really there, rests, and is not taken back unasked.
+// IP-1, IP-2, IP-5, IP-6, IP-7: an address serves one pod, is really there, rests, and is not taken back unasked.
 
-import { cidrContains } from '../../domain/address/cidr.ts';
 import type { Ip } from '../../domain/address/ip.ts';
-import { ipToBigInt } from '../../domain/address/ip-number.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
-import { holdsForPods, podAddresses } from '../ec2/pod-addresses.ts';
+import { holdsForPods } from '../ec2/pod-addresses.ts';
 import { EC2_CALL_MAX_MS } from '../../domain/leadership/lease.ts';
 import type { NodeNetworkRecord } from '../../ports/cluster.ts';
+import type { Ec2Eni } from '../../ports/ec2.ts';
 import type { Ec2Change } from '../ec2/region.ts';
-import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
+import { addressesOf, type Checker, type LiveSandbox, type WorldTruth } from './checker.ts';
 
 /** Follows every address through its pods. */
 export function createAddressChecker(world: WorldTruth): Checker {
@@ -25,7 +24,6 @@ export function createAddressChecker(world: WorldTruth): Checker {
       if (restedMs < world.cooldownMs && !world.isRobbed(sandbox)) {
         world.broken('IP-5', `${sandbox.address} serves ${sandbox.pod} after only ${restedMs} ms of rest`);
       }
-      checkIpv6(world, sandbox);
       checkGranted(world, sandbox);
       checkOnNode(world, sandbox);
     },
@@ -46,8 +44,8 @@ export function createAddressChecker(world: WorldTruth): Checker {
       }
       if (!world.isController(change.actor)) {
         // By no doing of ours EC2 may give it to anybody at once.
-        const lost = change.kind === 'AddressesChanged' ? change.unassigned : [];
-        for (const ip of change.kind === 'EniDeleted' ? podAddresses(change.eni) : lost) released.delete(ip);
+        const lost = contentLost(change);
+        for (const ip of released.keys()) if (holdsForPods(lost, ip)) released.delete(ip);
         return;
       }
       const mayMove =
@@ -59,6 +57,13 @@ export function createAddressChecker(world: WorldTruth): Checker {
   };
 }
 
+/** What is no longer the ENI's. */
+function contentLost(change: Ec2Change): Pick<Ec2Eni, 'addresses' | 'prefixes' | 'ipv6Prefixes'> {
+  if (change.kind === 'EniDeleted') return change.eni;
+  const { unassigned = [], ipv6Unassigned = [] } = change.kind === 'AddressesChanged' ? change : {};
+  return { addresses: unassigned, prefixes: [], ipv6Prefixes: ipv6Unassigned };
+}
+
 function checkAlone(world: WorldTruth, sandbox: LiveSandbox): void {
   const { address, node, pod, containerId } = sandbox;
   for (const other of world.live.values()) {
@@ -67,30 +72,6 @@ function checkAlone(world: WorldTruth, sandbox: LiveSandbox): void {
     world.broken('IP-1', `${address} is live in ${other.pod} on ${other.node} and in ${pod} on ${node}`);
   }
 }
-
-/** Its IPv6 address is of the /80 of the ENI that holds the other, ends in it, and is nobody else's. */
-function checkIpv6(world: WorldTruth, sandbox: LiveSandbox): void {
-  const { address, ipv6, node, pod, containerId } = sandbox;
-  if (ipv6 === undefined) return;
-  for (const other of world.live.values())
-    if (
-      other.ipv6 === ipv6 &&
-      other.containerId !== containerId &&
-      !world.isRobbed(other) &&
-      !world.isRobbed(sandbox)
-    )
-      world.broken('IP-8', `${ipv6} is live in ${other.pod} on ${other.node} and in ${pod} on ${node}`);
-  const instanceId = world.instanceOf(node);
-  const eni = (instanceId === undefined ? [] : world.ec2.enisOf(instanceId)).find((one) =>
-    holdsForPods(one, address),
-  );
-  const isOfEni = eni?.ipv6Prefixes.some((prefix) => cidrContains(prefix, ipv6)) ?? true;
-  const isDerived = ipToBigInt(ipv6) % IPV4_SPACE === ipToBigInt(address);
-  if (!isOfEni || !isDerived)
-    world.broken('IP-8', `${pod} has ${address} with ${ipv6}, which do not belong together`);
-}
-
-const IPV4_SPACE = 1n << 32n;
 
 function checkGranted(world: WorldTruth, { address, node, pod }: LiveSandbox): void {
   const status = world.cluster.nodeNetwork(node)?.status;
@@ -105,12 +86,14 @@ function checkGranted(world: WorldTruth, { address, node, pod }: LiveSandbox): v
 }
 
 function checkOnNode(world: WorldTruth, sandbox: LiveSandbox): void {
-  const { address, node, pod } = sandbox;
+  const { node, pod } = sandbox;
   if (world.isRobbed(sandbox)) return;
   const instanceId = world.instanceOf(node);
   const attached = instanceId === undefined ? [] : world.ec2.enisOf(instanceId);
-  const isThere = attached.some((eni) => holdsForPods(eni, address) && eni.attachment?.status === 'attached');
-  if (!isThere) world.broken('IP-2', `${pod} lives with ${address}, which no ENI attached to ${node} holds`);
+  for (const ip of addressesOf(sandbox)) {
+    const isThere = attached.some((eni) => holdsForPods(eni, ip) && eni.attachment?.status === 'attached');
+    if (!isThere) world.broken('IP-2', `${pod} lives with ${ip}, which no ENI attached to ${node} holds`);
+  }
 }
 
 type AddressesChanged = Extract<Ec2Change, { kind: 'AddressesChanged' }>;

@@ -1,5 +1,6 @@
 // What a checker is: it hears what really happened, knows the world's truth, and says which rule was broken.
 
+import type { AddressFamily } from '../../domain/address/families.ts';
 import type { Ip } from '../../domain/address/ip.ts';
 import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import type { ClusterAdmin } from '../cluster/cluster-admin.ts';
@@ -18,6 +19,10 @@ export interface LiveSandbox {
   readonly ipv6?: Ip;
 }
 
+/** All of a pod's addresses, IPv4 first. */
+export const addressesOf = ({ address, ipv6 }: LiveSandbox): readonly Ip[] =>
+  ipv6 === undefined ? [address] : [address, ipv6];
+
 export interface WorldTruth {
   now(): number;
   readonly ec2: Ec2Truth;
@@ -33,6 +38,8 @@ export interface WorldTruth {
   instanceOf(node: NodeName): InstanceId | undefined;
   /** Whether a person has said so on the node, by the label of SEL-15. */
   isLeftAlone(node: NodeName): boolean;
+  /** What the node's pods get, by a model of the workload's own. */
+  familiesOf(node: NodeName): readonly AddressFamily[];
   /** Actors of EC2 changes that are controllers under test. */
   isController(actor: string): boolean;
   /** Reports a broken rule; the first one ends the run. */

@@ -1,5 +1,7 @@
 // ENI-1, ENI-2, ENI-3, ENI-6: limits are kept, what is not ours is not touched, no ENI goes under a pod or is made twice.
 
+import { familyOf } from '../../domain/address/ip.ts';
+import { isListedIpv6Address } from '../../domain/address/ipv6-prefix.ts';
 import { INTENT_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
 import { holdsForPods } from '../ec2/pod-addresses.ts';
@@ -88,6 +90,9 @@ function checkNotUnderPods(world: WorldTruth, eni: Ec2Eni, what: string): void {
   }
   const record = world.cluster.list('NodeNetwork').find((one) => one.spec.instance.instanceId === instanceId);
   for (const ip of record?.status.cooling ?? []) {
-    if (holdsForPods(eni, ip)) world.broken('ENI-3', `${eni.eniId} was ${what} while ${ip} is cooling`);
+    // What follows from an IPv4 address rests with it, wherever that is: somebody may have taken it off the ENI.
+    const isOwn = familyOf(ip) === 4 || eni.ipv6Prefixes.some((prefix) => isListedIpv6Address(prefix, ip));
+    if (isOwn && holdsForPods(eni, ip))
+      world.broken('ENI-3', `${eni.eniId} was ${what} while ${ip} is cooling`);
   }
 }

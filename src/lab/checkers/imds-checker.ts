@@ -2,7 +2,7 @@
 
 import { ALLOW_IMDS_ANNOTATION } from '../../domain/datapath/imds-permission.ts';
 import type { NodeName } from '../../domain/ids.ts';
-import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
+import { addressesOf, type Checker, type LiveSandbox, type WorldTruth } from './checker.ts';
 
 /** `openOn` answers the addresses that a node's kernel lets through. */
 export function createImdsChecker(world: WorldTruth, openOn: (node: NodeName) => readonly string[]): Checker {
@@ -12,26 +12,31 @@ export function createImdsChecker(world: WorldTruth, openOn: (node: NodeName) =>
     return object?.uid === podUid ? object.annotations[ALLOW_IMDS_ANNOTATION] === 'true' : undefined;
   };
   const check = (sandbox: LiveSandbox): void => {
-    const { node, pod, address } = sandbox;
-    if (isAllowed(sandbox) !== false || !openOn(node).includes(address)) return;
-    world.broken(
-      'NET-1',
-      `${pod} on ${node} reaches instance metadata with ${address}, and was never allowed to`,
-    );
+    if (isAllowed(sandbox) !== false) return;
+    const { node, pod } = sandbox;
+    const open = openOn(node);
+    for (const ip of addressesOf(sandbox))
+      if (open.includes(ip))
+        world.broken(
+          'NET-1',
+          `${pod} on ${node} reaches instance metadata with ${ip}, and was never allowed to`,
+        );
   };
   return {
     onAdded: check,
     atRest: () => {
       for (const sandbox of world.live.values()) {
         check(sandbox);
-        const { node, pod, address } = sandbox;
+        const { node, pod } = sandbox;
         // The agent of a node that is to be left alone has ended.
-        if (world.isLeftAlone(node) || isAllowed(sandbox) !== true || openOn(node).includes(address))
-          continue;
-        world.broken(
-          'NET-1',
-          `${pod} on ${node} was allowed to reach instance metadata, and ${address} may not`,
-        );
+        if (world.isLeftAlone(node) || isAllowed(sandbox) !== true) continue;
+        const open = openOn(node);
+        for (const ip of addressesOf(sandbox))
+          if (!open.includes(ip))
+            world.broken(
+              'NET-1',
+              `${pod} on ${node} was allowed to reach instance metadata, and ${ip} may not`,
+            );
       }
     },
   };

@@ -3,8 +3,8 @@
 import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
-import { podAddresses } from '../ec2/pod-addresses.ts';
-import type { Checker, WorldTruth } from './checker.ts';
+import { holdsForPods } from '../ec2/pod-addresses.ts';
+import { addressesOf, type Checker, type WorldTruth } from './checker.ts';
 import { chosenName } from './grant-checker.ts';
 import { type Obstacle, obstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
@@ -107,7 +107,7 @@ function checkLeftovers(
   const areTooMany = place.securityGroupIds.length > GROUPS_PER_ENI_MAX;
   for (const intent of areTooMany ? [] : record.spec.intents)
     world.broken('LV-5', `intent ${intent.id} of ${node} is still open`);
-  const held = new Set([...world.live.values()].map((sandbox) => sandbox.address));
+  const held = [...world.live.values()].flatMap(addressesOf);
   for (const eni of world.ec2.enis()) {
     if (eni.tags[INSTANCE_TAG] !== instanceId) continue;
     if (eni.attachment === undefined)
@@ -117,7 +117,10 @@ function checkLeftovers(
     const isCurrent = eni.subnetId === subnetId && eni.tags[ENI_CONFIG_TAG] === name;
     if (isCurrent && !areTooMany && sorted(eni.securityGroupIds) !== sorted(place.securityGroupIds))
       world.broken('LV-5', `${eni.eniId} of ${node} has groups that are not selected any more`);
-    const isOld = !keeps && eni.subnetId !== subnetId && !podAddresses(eni).some((ip) => held.has(ip));
+    // Also one that is still granted, though somebody has taken the /80 from under it.
+    const granted = record.spec.enis.find(({ eniId }) => eniId === eni.eniId)?.addresses ?? [];
+    const isHeld = held.some((ip) => holdsForPods(eni, ip) || granted.includes(ip));
+    const isOld = !keeps && eni.subnetId !== subnetId && !isHeld;
     if (isOld)
       world.broken(
         'LV-5',

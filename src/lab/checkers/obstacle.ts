@@ -5,8 +5,8 @@ import type { NodeName } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
 import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
-import { podAddresses } from '../ec2/pod-addresses.ts';
-import type { WorldTruth } from './checker.ts';
+import { grantableAddresses } from '../ec2/pod-addresses.ts';
+import { addressesOf, type WorldTruth } from './checker.ts';
 import type { Place } from './selection-checker.ts';
 
 export type Obstacle =
@@ -17,7 +17,7 @@ export type Obstacle =
 
 /** Addresses that live pods of the node have. */
 export const addressesHeldOn = (world: WorldTruth, node: NodeName): ReadonlySet<Ip> =>
-  new Set([...world.live.values()].filter((one) => one.node === node).map((one) => one.address));
+  new Set([...world.live.values()].filter((one) => one.node === node).flatMap(addressesOf));
 
 /** Why a pod cannot have an address. Undefined: nothing stands in the way. `place`: where it should be; undefined: nowhere. */
 export function obstacleOf(
@@ -26,7 +26,10 @@ export function obstacleOf(
   place: Place | undefined,
 ): Obstacle | undefined {
   const held = addressesHeldOn(world, node);
-  const hasIdle = enisFor(world, node, place).some((eni) => podAddresses(eni).some((ip) => !held.has(ip)));
+  const families = world.familiesOf(node);
+  const hasIdle = enisFor(world, node, place).some((eni) =>
+    grantableAddresses(eni, families).some((ip) => !held.has(ip)),
+  );
   const obstacle = growthObstacleOf(world, node, place);
   return hasIdle && obstacle !== 'its instance is gone' ? undefined : obstacle;
 }
@@ -43,15 +46,20 @@ export function growthObstacleOf(
   const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
   const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
   if (instance?.state !== 'running' || limits === undefined) return 'its instance is gone';
-  const hasSlot = enisFor(world, node, place).some(
-    (eni) => 1 + eni.addresses.length + eni.prefixes.length < limits.ipv4PerEniMax,
+  const isIpv6Only = !world.familiesOf(node).includes('IPv4');
+  const hasSlot = enisFor(world, node, place).some((eni) =>
+    isIpv6Only
+      ? eni.ipv6Prefixes.length === 0
+      : 1 + eni.addresses.length + eni.prefixes.length < limits.ipv4PerEniMax,
   );
   const free = world.ec2.subnet(subnetId)?.freeAddressCount ?? 0;
   const canAttach =
     place.securityGroupIds.length <= GROUPS_PER_ENI_MAX &&
     world.ec2.enisOf(instance.instanceId).length < limits.eniMax;
   if (!hasSlot && !canAttach) return 'its instance is full';
-  return free < (hasSlot ? 1 : 2) ? 'the subnet is full' : undefined;
+  // A /80 costs nothing of the subnet's IPv4 addresses, and a new ENI one of them.
+  const neededCount = (hasSlot ? 0 : 1) + (isIpv6Only ? 0 : 1);
+  return free < neededCount ? 'the subnet is full' : undefined;
 }
 
 /** ENIs of ours on the node that were made for the place. */

@@ -1,9 +1,9 @@
 // WD-1, IP-7: an address is only handed out that the spec grants which the agent acted on at that moment: not withdrawn, not cordoned.
 
-import type { Ip } from '../../domain/address/ip.ts';
+import { familyOf } from '../../domain/address/ip.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { type JournalRecord, sandboxId } from '../../domain/ipam/ledger.ts';
-import type { Checker, WorldTruth } from './checker.ts';
+import { addressesOf, type Checker, type LiveSandbox, type WorldTruth } from './checker.ts';
 
 /** `journalOf` answers what is durable of the agent's journal; undefined for a node that is gone. */
 export function createOfferChecker(
@@ -11,7 +11,8 @@ export function createOfferChecker(
   journalOf: (node: NodeName) => readonly JournalRecord[] | undefined,
 ): Checker {
   return {
-    onAdded: ({ node, pod, address, containerId }) => {
+    onAdded: (sandbox) => {
+      const { node, pod, address, containerId } = sandbox;
       const records = journalOf(node) ?? [];
       const allocatedAt = records.findLastIndex(
         (record) =>
@@ -26,7 +27,7 @@ export function createOfferChecker(
         .slice(0, allocatedAt)
         .filter((record) => record.type === 'SpecSeen')
         .slice(-2);
-      const faults = seen.map((record) => offerFault(record, address));
+      const faults = seen.map((record) => offerFault(record, sandbox));
       const [fault] = faults;
       // A compacted journal begins with the spec, and with allocations from before it.
       if (fault === undefined || faults.includes(undefined)) return;
@@ -43,12 +44,20 @@ interface OfferFault {
 /** Why the spec does not offer the address; undefined: it does, or the record does not say what it held. */
 function offerFault(
   { content, spec }: Extract<JournalRecord, { type: 'SpecSeen' }>,
-  address: Ip,
+  sandbox: LiveSandbox,
 ): OfferFault | undefined {
   if (content === undefined) return undefined;
+  const { address } = sandbox;
   const eni = content.enis.find((one) => one.addresses.includes(address));
   const by = `by generation ${spec.generation}`;
   if (eni === undefined) return { rule: 'WD-1', what: `not granted ${by}` };
   if (eni.withdrawing.includes(address)) return { rule: 'WD-1', what: `being withdrawn ${by}` };
+  const addressing = addressesOf(sandbox).map((ip) => `IPv${familyOf(ip)}`);
+  const families = content.addressFamilies ?? ['IPv4'];
+  if (addressing.join() !== families.join())
+    return {
+      rule: 'IP-8',
+      what: `${addressing.join(' and ')} where ${families.join(' and ')} are set ${by}`,
+    };
   return eni.cordoned ? { rule: 'IP-7', what: `on ${eni.eniId}, which is cordoned ${by}` } : undefined;
 }

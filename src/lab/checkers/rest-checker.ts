@@ -1,16 +1,16 @@
 // LV-2 at rest: warm pools are at their target, journal, spec and EC2 agree, and nobody works in a circle.
 
 import { cidrContains } from '../../domain/address/cidr.ts';
-import type { Cidr, Ip } from '../../domain/address/ip.ts';
+import { type Cidr, familyOf, type Ip, type IpFamily } from '../../domain/address/ip.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { ledgerFrom } from '../../domain/ipam/apply-record.ts';
 import type { JournalRecord } from '../../domain/ipam/ledger.ts';
-import type { SpecEni } from '../../domain/ipam/node-network.ts';
+import type { NodeNetworkSpec, SpecEni } from '../../domain/ipam/node-network.ts';
 import { LEASE_TIMES } from '../../domain/leadership/lease.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
 import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
-import { podAddresses } from '../ec2/pod-addresses.ts';
-import type { Checker, WorldTruth } from './checker.ts';
+import { grantableAddresses, podAddresses } from '../ec2/pod-addresses.ts';
+import { addressesOf, type Checker, type WorldTruth } from './checker.ts';
 import { addressesHeldOn } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
 import { checkWarmPool, type PoolWish } from './warm-pool.ts';
@@ -93,36 +93,67 @@ function mayBeRefusedCount({ cluster }: WorldTruth): number {
   return isRefused ? cluster.list('Node').length : 0;
 }
 
-const textOf = (items: Iterable<string>): string => [...items].sort().join(' ');
+const textOf = (items: readonly string[]): string => [...items].sort().join(' ');
+
+/** What the one has and the other has not, and the reverse; of many the first ones. */
+const beyond = (left: readonly string[], right: readonly string[]): string => {
+  const isThere = new Set(right);
+  const more = left.filter((one) => !isThere.has(one)).sort();
+  return more.length === 0 ? 'nothing more' : listed(more);
+};
+
+const LISTED_COUNT = 8;
+const listed = (items: readonly string[]): string =>
+  items.length <= LISTED_COUNT
+    ? items.join(' ')
+    : `${items.slice(0, LISTED_COUNT).join(' ')} and ${items.length - LISTED_COUNT} more`;
 
 /** What EC2 has, what the spec grants, what the status says and what the journal holds are one and the same. */
-function checkAgreement({ world, journalOf }: RestSources, node: NodeName): void {
+function checkAgreement({ world, placeOf, journalOf }: RestSources, node: NodeName): void {
   const record = world.cluster.nodeNetwork(node);
   const instanceId = world.instanceOf(node);
   const journal = journalOf(node);
   if (record === undefined || instanceId === undefined || journal === undefined) return;
-  const compare = (what: string, left: Iterable<string>, right: Iterable<string>): void => {
+  const compare = (what: string, left: readonly string[], right: readonly string[]): void => {
     if (textOf(left) !== textOf(right))
-      world.broken('LV-2', `${node}: ${what} differ: ${textOf(left)} and ${textOf(right)}`);
+      world.broken('LV-2', `${node}: ${what} differ: ${beyond(left, right)} and ${beyond(right, left)}`);
   };
   const own = world.ec2.enisOf(instanceId).filter((eni) => eni.tags[OWNER_TAG] !== undefined);
   const granted = record.spec.enis.flatMap((eni) => eni.addresses);
-  compare('the addresses in EC2 and in the spec', own.flatMap(podAddresses), granted);
   const live = [...world.live.values()].filter((sandbox) => sandbox.node === node);
+  const isOf = (family: IpFamily) => (ip: Ip) => familyOf(ip) === family;
+  // What was let go under a NodeNetwork that is gone is granted anew by a later spec of the next: a wrong choice has none.
+  const isWithheld = (ip: Ip): boolean =>
+    placeOf(node) === undefined && !granted.includes(ip) && record.status.withdrawn.includes(ip);
+  const inEc2 = own.flatMap(podAddresses).filter((ip) => !isWithheld(ip));
+  compare('the addresses in EC2 and in the spec', inEc2, granted.filter(isOf(4)));
+  const ofPrefixes = own
+    .flatMap((eni) => grantableAddresses(eni, record.spec.addressFamilies))
+    .filter(isOf(6));
+  // From an earlier time without IPv4, until the last of the pods has gone.
+  const left = live
+    .filter((sandbox) => granted.includes(sandbox.address) || !world.isRobbed(sandbox))
+    .map(({ address }) => address)
+    .filter(isOf(6));
+  // While the node's choice is wrong everything stays as it was, of whatever family.
+  if (placeOf(node) !== undefined)
+    compare(
+      'the addresses of /80s and in the spec',
+      record.spec.addressFamilies.includes('IPv4') ? left : ofPrefixes,
+      granted.filter(isOf(6)),
+    );
   compare(
     'live pods and status.used',
-    live.flatMap(({ pod, address, ipv6 }) =>
-      (ipv6 === undefined ? [address] : [address, ipv6]).map((ip) => `${pod}=${ip}`),
-    ),
+    live.flatMap((sandbox) => addressesOf(sandbox).map((ip) => `${sandbox.pod}=${ip}`)),
     record.status.used.map(({ pod, ip }) => `${pod}=${ip}`),
   );
   const ledger = ledgerFrom(journal);
   compare(
     'live sandboxes and the journal',
     live.map(({ containerId }) => `${containerId}/eth0`),
-    ledger.allocations.keys(),
+    [...ledger.allocations.keys()],
   );
-  compare('withdrawn addresses in status and journal', record.status.withdrawn, ledger.withdrawn.keys());
+  compare('withdrawn addresses in status and journal', record.status.withdrawn, [...ledger.withdrawn.keys()]);
 }
 
 /** A choice that is wrong freezes the node's ENIs as they are; a right one leaves nothing half given back. */
@@ -131,12 +162,23 @@ function checkNothingPending(world: WorldTruth, node: NodeName): void {
   const held = addressesHeldOn(world, node);
   const pending = record?.spec.enis.flatMap((eni) => {
     // A prefix that drains, or on an ENI that does, goes once the last of its pods has gone.
-    const waits = eni.cordoned || record.spec.mode === 'SecondaryIP' ? usedPrefixes(eni, held) : [];
-    return eni.withdrawing.filter((ip) => !held.has(ip) && !waits.some((prefix) => cidrContains(prefix, ip)));
+    const waits = eni.cordoned || !holdsPrefixes(record.spec) ? usedPrefixes(eni, held) : [];
+    // What is granted of a /80 goes with its ENI, after the last pod of either family.
+    const isInUse = eni.cordoned && eni.addresses.some((ip) => held.has(ip));
+    return eni.withdrawing.filter(
+      (ip) =>
+        !held.has(ip) &&
+        !(isInUse && familyOf(ip) === 6) &&
+        !waits.some((prefix) => cidrContains(prefix, ip)),
+    );
   });
   if (pending !== undefined && pending.length > 0)
-    world.broken('LV-2', `${node}: withdrawals do not end: ${pending.join(' ')}`);
+    world.broken('LV-2', `${node}: withdrawals do not end: ${listed(pending)}`);
 }
+
+/** Of IPv4. */
+const holdsPrefixes = ({ mode, addressFamilies }: NodeNetworkSpec): boolean =>
+  mode === 'Prefix' && addressFamilies.includes('IPv4');
 
 const usedPrefixes = ({ prefixes }: SpecEni, held: ReadonlySet<Ip>): readonly Cidr[] =>
   prefixes.filter((prefix) => [...held].some((ip) => cidrContains(prefix, ip)));

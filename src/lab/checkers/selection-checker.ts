@@ -1,6 +1,7 @@
 // SEL-1: an ENI is only made in a subnet and with groups that the node's selection may really have named, and none while a person's choice is wrong.
 
 import type { ClassStrategy } from '../../domain/eniconfig/node-network-class.ts';
+import type { AddressFamily } from '../../domain/address/families.ts';
 import type { NodeName, SecurityGroupId, SubnetId } from '../../domain/ids.ts';
 import type { Mode } from '../../domain/ipam/mode.ts';
 import { INSTANCE_TAG } from '../../domain/ipam/tags.ts';
@@ -33,6 +34,10 @@ export interface SelectionModel {
   warmIpOf(node: NodeName): number | undefined;
   /** How the node's class chooses, where it has one that can be read. */
   strategyOf(node: NodeName): ClassStrategy | undefined;
+  /** What its pods get, by the objects and the cluster's settings as they are. */
+  familiesOf(node: NodeName): readonly AddressFamily[];
+  /** What somebody may take for that who sees each of them as it was at some time of the last `lagMs` milliseconds. */
+  possibleFamilies(node: NodeName, lagMs: number): readonly (readonly AddressFamily[])[];
   /** Single addresses or blocks, where a class of the node's says so. */
   modeOf(node: NodeName): Mode | undefined;
   /** Whether the subnet had the tag of the class at some time of the last `lagMs` milliseconds. */

@@ -9,7 +9,7 @@ import type { Mode } from '../../domain/ipam/mode.ts';
 import { ENI_CONFIG_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
 import type { SubnetTruth } from '../ec2/ec2-truth.ts';
-import { podAddresses } from '../ec2/pod-addresses.ts';
+import { grantableAddresses, holdsForPods, podAddresses } from '../ec2/pod-addresses.ts';
 import type { WorldTruth } from './checker.ts';
 import { addressesHeldOn, growthObstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
@@ -47,6 +47,10 @@ export function checkWarmPool(
     .filter((eni) => eni.tags[OWNER_TAG] !== undefined)
     .filter((eni) => wish.mode === 'SecondaryIP' || !chosen.has(eni.eniId));
   const leaving = new Set(spec?.enis.flatMap((eni) => eni.withdrawing));
+  if (!world.familiesOf(node).includes('IPv4')) {
+    const ofNode = own.filter((eni) => !chosen.has(eni.eniId));
+    return checkIpv6Pool(world, node, { place, warmCount: wish.warmCount, own: ofNode, leaving });
+  }
   const held = heldBy(own, addressesHeldOn(world, node), leaving);
   const idleCount = held.idle.length;
   const tell = (what: string): void =>
@@ -87,6 +91,37 @@ function servesMaxPods(
   return (
     serving.length >= maxPods({ limits, customNetworking: true, prefix: wish.mode === 'Prefix' }).maxPods
   );
+}
+
+interface Ipv6Pool {
+  readonly place: Place;
+  readonly warmCount: number;
+  readonly own: readonly Ec2Eni[];
+  readonly leaving: ReadonlySet<Ip>;
+}
+
+/** Pods without IPv4: ENIs are what is held, each with all the addresses of its /80 that are granted. */
+function checkIpv6Pool(
+  world: WorldTruth,
+  node: NodeName,
+  { place, warmCount, own, leaving }: Ipv6Pool,
+): void {
+  const held = addressesHeldOn(world, node);
+  const tell = (what: string): void =>
+    world.broken('LV-2', `${node}, whose pods have IPv6 alone and whose target is ${warmCount}: ${what}`);
+  const isIdle = (ip: Ip): boolean => !held.has(ip);
+  for (const { eniId, addresses, prefixes } of own) {
+    const isPrefixIdle = prefixes.some((prefix) => prefixAddresses(prefix).every(isIdle));
+    if (addresses.some(isIdle) || isPrefixIdle) tell(`${eniId} holds IPv4 addresses that no pod has`);
+  }
+  const idleOn = (eni: Ec2Eni): number =>
+    grantableAddresses(eni, ['IPv6']).filter((ip) => isIdle(ip) && !leaving.has(ip)).length;
+  const idleCount = own.reduce((sum, eni) => sum + idleOn(eni), 0);
+  const spare = own.find((eni) => idleOn(eni) > 0 && ![...held].some((ip) => holdsForPods(eni, ip)));
+  if (spare !== undefined && idleCount - idleOn(spare) >= warmCount)
+    tell(`${spare.eniId} is to be given back, which holds no pod`);
+  if (idleCount < warmCount && growthObstacleOf(world, node, place) === undefined)
+    tell(`it holds ${idleCount} idle addresses, and nothing stands in the way of more`);
 }
 
 const hasBlock = (subnet: SubnetTruth | undefined): boolean =>

@@ -10,6 +10,7 @@ import { attachEni, freeDeviceIndex, removeAttachment } from './attachment-opera
 import { deviceIndexZero, eniNotFound, subnetNotFound } from './ec2-errors.ts';
 import type { Ec2Fault, Ec2Faults } from './ec2-fault.ts';
 import { assignAddresses, createEni, removeEni, setEniGroups, unassignAddresses } from './eni-operations.ts';
+import { unassignPrefixes } from './prefix-operations.ts';
 import { defragmentSubnet, fragmentSubnet } from './fragment-subnet.ts';
 import {
   type LaunchRequest,
@@ -18,11 +19,13 @@ import {
   terminateInstance,
 } from './instance-operations.ts';
 import {
+  associateIpv6Block,
   createSecurityGroup,
   createSubnet,
   createVpc,
   deleteSecurityGroup,
   deleteSubnet,
+  disassociateIpv6Block,
   reserveForPrefixes,
   type SecurityGroupMaking,
   setGroupRules,
@@ -56,6 +59,8 @@ export interface Ec2Admin {
   setSubnetTags(subnetId: SubnetId, tags: Readonly<Record<string, string>>): Ec2Result<void>;
   /** A subnet CIDR reservation of type prefix. */
   reserveForPrefixes(subnetId: SubnetId, block: Cidr): Ec2Result<void>;
+  associateIpv6Block(subnetId: SubnetId, ipv6Cidr: Cidr): Ec2Result<void>;
+  disassociateIpv6Block(subnetId: SubnetId): Ec2Result<void>;
   deleteSubnet(subnetId: SubnetId): Ec2Result<void>;
   createSecurityGroup(making: SecurityGroupMaking): Ec2Result<SimSecurityGroup>;
   setGroupRules(
@@ -77,6 +82,8 @@ export interface Ec2Admin {
   deleteEni(eniId: EniId): Ec2Result<void>;
   assignAddresses(eniId: EniId, count: number): Ec2Result<readonly Ip[]>;
   unassignAddresses(eniId: EniId, addresses: readonly Ip[]): Ec2Result<void>;
+  /** All of one family. */
+  unassignPrefixes(eniId: EniId, prefixes: readonly Cidr[]): Ec2Result<void>;
   setEniGroups(eniId: EniId, securityGroupIds: readonly SecurityGroupId[]): Ec2Result<void>;
   /** Others take at most `count` free addresses; answers how many they got. */
   occupyAddresses(subnetId: SubnetId, count: number): Ec2Result<number>;
@@ -111,6 +118,8 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
     createSubnet: (making) => byPerson(() => createSubnet(region, making)),
     setSubnetTags: (subnetId, tags) => byPerson(() => setSubnetTags(region, subnetId, tags)),
     reserveForPrefixes: (subnetId, block) => byPerson(() => reserveForPrefixes(region, subnetId, block)),
+    associateIpv6Block: (subnetId, block) => byPerson(() => associateIpv6Block(region, subnetId, block)),
+    disassociateIpv6Block: (subnetId) => byPerson(() => disassociateIpv6Block(region, subnetId)),
     deleteSubnet: (subnetId) => byPerson(() => deleteSubnet(region, subnetId)),
     createSecurityGroup: (making) => byPerson(() => createSecurityGroup(region, making)),
     setGroupRules: (groupId, rules) => byPerson(() => setGroupRules(region, groupId, rules)),
@@ -132,6 +141,7 @@ export function createEc2Admin({ region, buckets, denied, faults }: AdminContext
       }),
     assignAddresses: (eniId, count) => byPerson(() => assignAddresses(region, { eniId, count })),
     unassignAddresses: (eniId, addresses) => byPerson(() => unassignAddresses(region, { eniId, addresses })),
+    unassignPrefixes: (eniId, prefixes) => byPerson(() => unassignPrefixes(region, { eniId, prefixes })),
     setEniGroups: (eniId, securityGroupIds) =>
       byPerson(() => setEniGroups(region, { eniId, securityGroupIds })),
     occupyAddresses: (subnetId, count) =>

@@ -152,6 +152,35 @@ export function setSubnetTags(
   return ok(undefined);
 }
 
+/** AssociateSubnetCidrBlock: a /64 of the VPC's block, for a subnet that has none. */
+export function associateIpv6Block(region: Region, subnetId: SubnetId, ipv6Cidr: Cidr): Ec2Result<void> {
+  const subnet = region.subnets.get(subnetId);
+  if (subnet === undefined) return subnetNotFound(subnetId);
+  if (subnet.ipv6Cidr !== undefined) return alreadyThere(subnet.ipv6Cidr);
+  const vpc = region.vpcs.get(subnet.vpcId);
+  const refusal = vpc === undefined ? vpcNotFound(subnet.vpcId) : refuseIpv6Block(region, vpc, ipv6Cidr);
+  if (refusal !== undefined) return refusal;
+  region.ipv6Pools.set(subnetId, createIpv6PrefixPool(ipv6Cidr));
+  region.subnets.put(subnetId, { ...subnet, ipv6Cidr });
+  region.emit({ kind: 'SubnetChanged', subnetId });
+  return ok(undefined);
+}
+
+/** DisassociateSubnetCidrBlock: refused while an ENI holds addresses of the block. */
+export function disassociateIpv6Block(region: Region, subnetId: SubnetId): Ec2Result<void> {
+  const subnet = region.subnets.get(subnetId);
+  if (subnet === undefined) return subnetNotFound(subnetId);
+  const users = region.enis
+    .values()
+    .filter((eni) => eni.subnetId === subnetId && eni.ipv6Prefixes.length > 0);
+  if (users.length > 0) return inUseByOthers(subnetId, users.map((eni) => eni.eniId).join(', '));
+  const { ipv6Cidr: _, ...rest } = subnet;
+  region.ipv6Pools.delete(subnetId);
+  region.subnets.put(subnetId, rest);
+  region.emit({ kind: 'SubnetChanged', subnetId });
+  return ok(undefined);
+}
+
 export function deleteSubnet(region: Region, subnetId: SubnetId): Ec2Result<void> {
   if (region.subnets.get(subnetId) === undefined) return subnetNotFound(subnetId);
   const users = region.enis.values().filter((eni) => eni.subnetId === subnetId);

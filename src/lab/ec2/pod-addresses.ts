@@ -1,7 +1,9 @@
 // The addresses of an ENI that pods may have.
 
 import { cidrContains } from '../../domain/address/cidr.ts';
+import { type AddressFamily, grantedFamily } from '../../domain/address/families.ts';
 import type { Ip } from '../../domain/address/ip.ts';
+import { listedIpv6Addresses } from '../../domain/address/ipv6-prefix.ts';
 import { prefixAddresses } from '../../domain/address/prefix.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
 
@@ -20,3 +22,10 @@ export const holdsForPods = (
   addresses.includes(address) ||
   prefixes.some((prefix) => cidrContains(prefix, address)) ||
   ipv6Prefixes.some((prefix) => cidrContains(prefix, address));
+
+/** What of the ENI is granted one by one to pods of the families: IPv4 addresses, or without IPv4 those of its /80s. */
+export const grantableAddresses = (
+  eni: Pick<Ec2Eni, 'addresses' | 'prefixes' | 'ipv6Prefixes'>,
+  families: readonly AddressFamily[],
+): readonly Ip[] =>
+  grantedFamily(families) === 4 ? podAddresses(eni) : eni.ipv6Prefixes.flatMap(listedIpv6Addresses);

@@ -121,11 +121,15 @@ function changePrefixes(
 ): void {
   const listed = (prefixes: readonly Cidr[]): ReturnType<typeof prefixAddresses> =>
     prefixes.filter((prefix) => familyOf(prefix) === 4).flatMap(prefixAddresses);
+  const ofIpv6 = (prefixes: readonly Cidr[]): readonly Cidr[] =>
+    prefixes.filter((prefix) => familyOf(prefix) === 6);
   region.enis.put(eni.eniId, eni);
   region.emit({
     kind: 'AddressesChanged',
     eni,
     assigned: listed(change.assigned),
     unassigned: listed(change.unassigned),
+    ipv6Assigned: ofIpv6(change.assigned),
+    ipv6Unassigned: ofIpv6(change.unassigned),
   });
 }

@@ -159,6 +159,37 @@ describe('instance types and prefixes', () => {
   });
 });
 
+describe("a subnet's IPv6 block", () => {
+  const BLOCK = '2600:1f14:0:ab07::/64' as Cidr;
+
+  test('comes to a subnet that has none, and prefixes are of it; it has one at most, and no two subnets share one', async () => {
+    const world = createEc2World();
+    const { admin, truth } = world.sim;
+    assert.equal(admin.associateIpv6Block(world.subnetId, BLOCK).ok, false, 'it has one already');
+    const taken = truth.subnet(world.subnetId)?.ipv6Cidr;
+    assert.ok(taken !== undefined && !admin.associateIpv6Block(world.smallSubnetId, taken).ok);
+    assert.ok(admin.associateIpv6Block(world.smallSubnetId, BLOCK).ok);
+    assert.equal(truth.subnet(world.smallSubnetId)?.ipv6Cidr, BLOCK);
+    const making = eniRequest(world, { subnetId: world.smallSubnetId, ipv6PrefixCount: 1 });
+    const [prefix] = value(await world.run(() => world.ec2.createNetworkInterface(making))).ipv6Prefixes;
+    assert.ok(prefix !== undefined && cidrContainsCidr(BLOCK, prefix));
+  });
+
+  test('does not go while an ENI has addresses of it; then there are no prefixes', async () => {
+    const world = createEc2World();
+    const { admin, truth } = world.sim;
+    const making = eniRequest(world, { ipv6PrefixCount: 1 });
+    const { eniId, ipv6Prefixes } = value(await world.run(() => world.ec2.createNetworkInterface(making)));
+    const refused = admin.disassociateIpv6Block(world.subnetId);
+    assert.ok(!refused.ok && refused.error.code === 'DependencyViolation');
+    assert.ok(admin.unassignPrefixes(eniId, ipv6Prefixes).ok);
+    assert.ok(admin.disassociateIpv6Block(world.subnetId).ok);
+    assert.ok(!('ipv6Cidr' in (truth.subnet(world.subnetId) ?? {})));
+    const again = await world.run(() => world.ec2.assignPrefixes({ eniId, family: 6, count: 1 }));
+    assert.equal(codeOf(again), 'invalid InvalidParameterValue');
+  });
+});
+
 describe('what is told of prefixes', () => {
   test('their addresses have the ENI as holder, and changes list those of IPv4 one by one', async () => {
     const world = createEc2World();

@@ -45,9 +45,11 @@ export type Ec2ChangeKind =
   | {
       readonly kind: 'AddressesChanged';
       readonly eni: Ec2Eni;
-      /** Every single address, those of IPv4 prefixes one by one; of IPv6 prefixes only the ENI itself tells. */
+      /** Every single address, those of IPv4 prefixes one by one. */
       readonly assigned: readonly Ip[];
       readonly unassigned: readonly Ip[];
+      readonly ipv6Assigned?: readonly Cidr[];
+      readonly ipv6Unassigned?: readonly Cidr[];
     }
   /** Security groups or delete-on-termination. */
   | { readonly kind: 'EniModified'; readonly eni: Ec2Eni }

@@ -32,6 +32,10 @@ export interface NodeProfile {
   readonly agentClockSkewMaxMs: number;
   /** Two controllers contend for the lease by the real election, rather than one after the other. Read once, at the start. */
   readonly twoControllers: boolean;
+  /** Pods get IPv6 addresses, too. Read once, at the start; without it whatever has to do with IPv6 is off. */
+  readonly ipv6: boolean;
+  /** Pods of such a run get, or may get after a change, no IPv4 address. Read once, at the start. */
+  readonly ipv6Only: boolean;
   /** Per controller: its process does not run for a while. */
   readonly controllerPausesPerHour: number;
   /** The wall clock is set while a controller runs. */
@@ -64,6 +68,8 @@ export interface PersonProfile {
   readonly foreignEnisPerHour: number;
   /** An address of one of our ENIs is unassigned. */
   readonly unassignmentsPerHour: number;
+  /** The /80 of one of our ENIs is unassigned. */
+  readonly ipv6UnassignmentsPerHour: number;
   /** One of our ENIs is pulled off by force, and in half of the cases deleted. */
   readonly eniRemovalsPerHour: number;
   /** An instance is terminated; another one joins the cluster in its place. */
@@ -91,6 +97,10 @@ export interface WorkloadProfile {
   readonly mistakeOdds: number;
   /** A node gets the label that leaves it alone, or loses it; its agent ends, or starts, after a while. */
   readonly optOutOdds: number;
+  /** The controllers are started again with other address families. */
+  readonly familiesOdds: number;
+  /** Subnets lack their IPv6 block at the start, too. */
+  readonly ipv6BlockOdds: number;
   readonly burstOdds: number;
   readonly massDeletionOdds: number;
   /** Of new pods: they choose their ENIConfig. */
@@ -137,6 +147,8 @@ export const calm: FaultProfile = {
     controllerClockSkewMaxMs: 0,
     agentClockSkewMaxMs: 0,
     twoControllers: false,
+    ipv6: false,
+    ipv6Only: false,
     controllerPausesPerHour: 0,
     controllerClockJumpsPerHour: 0,
     agentClockJumpsPerHour: 0,
@@ -153,6 +165,7 @@ export const calm: FaultProfile = {
     tokenSpreesPerHour: 0,
     foreignEnisPerHour: 0,
     unassignmentsPerHour: 0,
+    ipv6UnassignmentsPerHour: 0,
     eniRemovalsPerHour: 0,
     terminationsPerHour: 0,
     stopsPerHour: 0,
@@ -171,6 +184,8 @@ export const calm: FaultProfile = {
     optOutOdds: 0,
     choosingPodOdds: 0,
     namespaceChoiceOdds: 0,
+    familiesOdds: 0,
+    ipv6BlockOdds: 0,
     burstOdds: 0,
     massDeletionOdds: 0,
     forcedDeletionOdds: 0,

@@ -19,6 +19,8 @@ export interface MischiefOptions {
   /** The profile in force now: with a calm one nothing new happens, and what was done ends in its time. */
   readonly profile: () => PersonProfile;
   readonly onFault?: (fault: keyof PersonProfile) => void;
+  /** Pods have IPv6 addresses, so that calls for them are made which may be denied. */
+  readonly ipv6?: boolean;
 }
 
 const TICK_MS = 1000;
@@ -37,8 +39,12 @@ const DENIABLE_ACTIONS: readonly Ec2Action[] = [
   'DescribeSubnets',
 ];
 
+const IPV6_ACTIONS: readonly Ec2Action[] = ['AssignIpv6Addresses'];
+
 /** Goes on until closed. Closing undoes nothing that is still on. */
-export function startMischief({ clock, random, ec2, profile, onFault }: MischiefOptions): Subscription {
+export function startMischief(options: MischiefOptions): Subscription {
+  const { clock, random, ec2, profile, onFault, ipv6 = false } = options;
+  const actions = ipv6 ? [...DENIABLE_ACTIONS, ...IPV6_ACTIONS] : DENIABLE_ACTIONS;
   const draws = seededRandom(random.uint32());
   let isClosed = false;
   const afterLife = (label: string, end: () => void): void => {
@@ -46,10 +52,11 @@ export function startMischief({ clock, random, ec2, profile, onFault }: Mischief
   };
   const deeds: readonly { readonly rate: keyof PersonProfile; readonly run: () => void }[] = [
     { rate: 'subnetFillingsPerHour', run: () => fillSubnet(ec2, draws, afterLife) },
-    { rate: 'permissionLossesPerHour', run: () => denyAction(ec2, draws, afterLife) },
-    { rate: 'tokenSpreesPerHour', run: () => ec2.admin.spendTokens(pick(draws, DENIABLE_ACTIONS), 100) },
+    { rate: 'permissionLossesPerHour', run: () => denyAction(ec2, pick(draws, actions), afterLife) },
+    { rate: 'tokenSpreesPerHour', run: () => ec2.admin.spendTokens(pick(draws, actions), 100) },
     { rate: 'foreignEnisPerHour', run: () => plugForeignEni(ec2, draws, afterLife) },
     { rate: 'unassignmentsPerHour', run: () => unassignOne(ec2, draws) },
+    { rate: 'ipv6UnassignmentsPerHour', run: () => unassignIpv6(ec2, draws) },
     { rate: 'eniRemovalsPerHour', run: () => removeEni(ec2, draws) },
   ];
   const tick = (): void => {
@@ -83,8 +90,7 @@ function fillSubnet(ec2: SimEc2, draws: Random, afterLife: AfterLife): void {
   });
 }
 
-function denyAction(ec2: SimEc2, draws: Random, afterLife: AfterLife): void {
-  const action = pick(draws, DENIABLE_ACTIONS);
+function denyAction(ec2: SimEc2, action: Ec2Action, afterLife: AfterLife): void {
   ec2.admin.denyAction(action);
   afterLife('permission-given-back', () => ec2.admin.allowAction(action));
 }
@@ -101,19 +107,30 @@ function plugForeignEni(ec2: SimEc2, draws: Random, afterLife: AfterLife): void 
   });
 }
 
-/** ENIs that the product has made, and that hold addresses for pods. */
-const podEnis = (ec2: SimEc2): readonly Ec2Eni[] =>
-  ec2.truth.enis().filter((eni) => eni.tags[OWNER_TAG] !== undefined && eni.addresses.length > 0);
+/** ENIs that the product has made, and that hold something of these kinds for pods. */
+const podEnis = (ec2: SimEc2, kinds: readonly ('addresses' | 'ipv6Prefixes')[]): readonly Ec2Eni[] =>
+  ec2.truth
+    .enis()
+    .filter((eni) => eni.tags[OWNER_TAG] !== undefined && kinds.some((kind) => eni[kind].length > 0));
 
 function unassignOne(ec2: SimEc2, draws: Random): void {
-  const enis = podEnis(ec2);
+  const enis = podEnis(ec2, ['addresses']);
   if (enis.length === 0) return;
   const { eniId, addresses } = pick(draws, enis);
   ec2.admin.unassignAddresses(eniId, [pick(draws, addresses)]);
 }
 
+function unassignIpv6(ec2: SimEc2, draws: Random): void {
+  const enis = podEnis(ec2, ['ipv6Prefixes']);
+  if (enis.length === 0) return;
+  const { eniId, ipv6Prefixes } = pick(draws, enis);
+  ec2.admin.unassignPrefixes(eniId, ipv6Prefixes);
+}
+
 function removeEni(ec2: SimEc2, draws: Random): void {
-  const enis = podEnis(ec2).filter(({ attachment }) => attachment?.status === 'attached');
+  const enis = podEnis(ec2, ['addresses', 'ipv6Prefixes']).filter(
+    ({ attachment }) => attachment?.status === 'attached',
+  );
   if (enis.length === 0) return;
   const { eniId } = pick(draws, enis);
   if (chance(draws, 0.5)) ec2.admin.detachEni(eniId);

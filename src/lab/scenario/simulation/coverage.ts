@@ -1,6 +1,7 @@
 // Which faults met the world in which states: a fault that never fell into a withdrawal has proven nothing about it.
 
 import type { EniConfigRecord, NodeNetworkRecord } from '../../../ports/cluster.ts';
+import { isDualStack } from '../../../domain/address/families.ts';
 import { CLASS_LABEL } from '../../../domain/eniconfig/select-by-class.ts';
 import { isOptedOut } from '../../checkers/opt-out-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
@@ -42,6 +43,10 @@ const STATES: Readonly<Record<string, (facts: Facts) => boolean>> = {
     eniConfigs.filter(({ labels }) => labels[CLASS_LABEL] === undefined).length < ENI_CONFIG_COUNT,
   'an ENIConfig is wrong': ({ eniConfigs }) => eniConfigs.some(({ status }) => status?.ready === false),
   'a node is to be left alone': ({ isLeftAlone }) => isLeftAlone,
+  'pods get both address families': ({ records }) =>
+    records.some(({ spec }) => isDualStack(spec.addressFamilies)),
+  'pods get IPv6 addresses alone': ({ records }) =>
+    records.some(({ spec }) => !spec.addressFamilies.includes('IPv4')),
   'a pod lives': ({ records }) => records.some(({ status }) => status.used.length > 0),
 };
 const ENI_CONFIG_COUNT = 4;

@@ -4,7 +4,7 @@ import { faultsOf, withoutFault } from '../../faults/fault-rows.ts';
 import type { RunPlan, SimulationResult } from './simulate.ts';
 
 /** Everything that makes a run what it is. */
-export type WholePlan = Required<Omit<RunPlan, 'dualStack'>>;
+export type WholePlan = Required<RunPlan>;
 
 export interface Shrunken {
   readonly plan: WholePlan;

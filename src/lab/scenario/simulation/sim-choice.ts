@@ -4,10 +4,11 @@ import { rendezvousChoice } from '../../../domain/eniconfig/rendezvous-hash.ts';
 import { CLASS_LABEL } from '../../../domain/eniconfig/select-by-class.ts';
 import type { NodeName, SecurityGroupId, SubnetId } from '../../../domain/ids.ts';
 import type { Wish } from '../../checkers/pod-wishes.ts';
-import type { Place, SelectionModel } from '../../checkers/selection-checker.ts';
+import type { Place, SelectionModel, TaggedClass } from '../../checkers/selection-checker.ts';
 import type { EniConfigRecord } from '../../../ports/cluster.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import { type ClassPlan, TIER_LABEL } from './sim-class-plan.ts';
+import { type Families, IPV4_ONLY, type SimFamilies } from './sim-families.ts';
 import type { SimVpcPlan, Zone } from './sim-vpc.ts';
 import { createSpans, type Spans } from './spans.ts';
 
@@ -36,6 +37,9 @@ export interface ChoiceModel extends SelectionModel {
   setClass(name: string, plan: ClassPlan | undefined): void;
   /** The class whose subnet it is, by its tag. */
   tagSubnet(subnetId: SubnetId, className: string | undefined): void;
+  /** What controllers that start from now on are told. */
+  setClusterFamilies(families: Families): void;
+  setIpv6Block(subnetId: SubnetId, hasBlock: boolean): void;
   /** The group is there, or not. */
   setGroup(groupId: SecurityGroupId, isThere: boolean): void;
 }
@@ -50,29 +54,33 @@ interface Config {
 interface Model {
   readonly vpc: SimVpcPlan;
   readonly now: () => number;
-  readonly zones: ReadonlyMap<NodeName, Zone>;
-  readonly addresses: ReadonlyMap<NodeName, string>;
+  readonly zones: Map<NodeName, Zone>;
+  readonly addresses: Map<NodeName, string>;
   readonly words: Spans<NodeWords>;
   readonly classes: Spans<ClassPlan>;
   readonly configs: Spans<Config>;
   readonly tags: Spans<string>;
   readonly groups: Spans<true>;
+  /** Of the whole cluster, by the one name there is. */
+  readonly families: Spans<Families>;
+  /** Subnets that have an IPv6 block. */
+  readonly ipv6Blocks: Spans<true>;
 }
 
-/** `now` in milliseconds since the epoch. */
-export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () => number): ChoiceModel {
-  const zones = new Map<NodeName, Zone>();
-  const addresses = new Map<NodeName, string>();
-  const [words, classes] = [createSpans<NodeWords>(now), createSpans<ClassPlan>(now)];
-  const [configs, tags] = [createSpans<Config>(now), createSpans<string>(now)];
-  const groups = createSpans<true>(now);
-  for (const id of vpc.groups.keys()) groups.set(id, true);
-  const model: Model = { vpc, now, zones, addresses, words, classes, configs, tags, groups };
-  const write = (node: NodeName, change: Partial<NodeWords>): void =>
-    words.set(node, {
-      ...(words.now(node) ?? { annotation: undefined, label: undefined, pool: undefined }),
-      ...change,
-    });
+const CLUSTER = 'cluster';
+
+export interface ChoiceModelDeps {
+  readonly vpc: SimVpcPlan;
+  readonly cluster: SimCluster;
+  /** As they are at the start. */
+  readonly families: SimFamilies;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** As things are at the start. */
+function createModel({ vpc, cluster, families: atStart, now }: ChoiceModelDeps): Model {
+  const configs = createSpans<Config>(now);
   const follow = ({ name, labels, spec }: EniConfigRecord, isThere: boolean): void => {
     const content = spec.kind === 'Parsed' ? contentOf(spec.eniConfig) : undefined;
     const config = isThere ? { name, labels, content } : undefined;
@@ -83,6 +91,35 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
   cluster.admin.onChange((change) => {
     if (change.kind === 'EniConfig') follow(change.object, change.type === 'Applied');
   });
+  const groups = createSpans<true>(now);
+  for (const id of vpc.groups.keys()) groups.set(id, true);
+  const [families, ipv6Blocks] = [createSpans<Families>(now), createSpans<true>(now)];
+  families.set(CLUSTER, atStart.cluster());
+  for (const subnetId of [...vpc.nodeSubnets.values(), ...vpc.podSubnets.map((one) => one.subnetId)])
+    if (atStart.hasBlockAtStart(subnetId)) ipv6Blocks.set(subnetId, true);
+  return {
+    vpc,
+    now,
+    zones: new Map(),
+    addresses: new Map(),
+    words: createSpans(now),
+    classes: createSpans(now),
+    tags: createSpans(now),
+    configs,
+    groups,
+    families,
+    ipv6Blocks,
+  };
+}
+
+export function createChoiceModel(deps: ChoiceModelDeps): ChoiceModel {
+  const model = createModel(deps);
+  const { now, zones, addresses, words, classes, configs, tags, groups, families, ipv6Blocks } = model;
+  const write = (node: NodeName, change: Partial<NodeWords>): void =>
+    words.set(node, {
+      ...(words.now(node) ?? { annotation: undefined, label: undefined, pool: undefined }),
+      ...change,
+    });
   return {
     nodes: () => [...zones.keys()],
     addNode: (node, zone, address) => {
@@ -96,6 +133,8 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
     pool: (node, pool) => write(node, { pool }),
     setClass: (name, plan) => classes.set(name, plan),
     tagSubnet: (subnetId, className) => tags.set(subnetId, className),
+    setClusterFamilies: (chosen) => families.set(CLUSTER, chosen),
+    setIpv6Block: (subnetId, hasBlock) => ipv6Blocks.set(subnetId, hasBlock ? true : undefined),
     setGroup: (groupId, isThere) => groups.set(groupId, isThere ? true : undefined),
     possiblePlaces: (node, lagMs) => possiblePlaces(model, node, now() - lagMs),
     chosenPlaces: (node, wishes, lagMs) =>
@@ -104,37 +143,58 @@ export function createChoiceModel(vpc: SimVpcPlan, cluster: SimCluster, now: () 
         .filter((config) => wishes.some((wish) => meets(config, wish)))
         .flatMap((config) => placesOf(model, node, config, now() - lagMs)),
     rightPlaces: (node) => rightPlaces(model, node),
-    mayKeep: (node, lagMs) => mayKeep(model, node, now() - lagMs),
+    mayKeep: (node, lagMs) =>
+      plansFor(model, node, now() - lagMs).some(({ onEniConfigChange }) => onEniConfigChange === 'Keep'),
+    familiesOf: (node) => familiesOf(model, node),
+    possibleFamilies: (node, lagMs) => possibleFamilies(model, node, now() - lagMs),
     strategyOf: (node) => soundClassOf(model, node)?.strategy,
     modeOf: (node) => soundClassOf(model, node)?.mode,
     warmIpOf: (node) => soundClassOf(model, node)?.warmIp,
     hasTag: (subnetId, className, lagMs) => tags.since(now() - lagMs, subnetId).includes(className),
-    taggedClasses: () =>
-      classes.names().flatMap((name) => {
-        const plan = classes.now(name);
-        if (plan?.malformed !== undefined) return [];
-        const isTagged = plan?.candidates?.kind === 'Tagged';
-        const subnetIds = vpc.podSubnets
-          .map(({ subnetId }) => subnetId)
-          .filter((subnetId) => isTagged && tags.now(subnetId) === name);
-        return [{ name, isTagged, subnetIds }];
-      }),
+    taggedClasses: () => taggedClasses(model),
   };
 }
 
-const mayKeep = (model: Model, node: NodeName, since: number): boolean =>
-  model.words
-    .since(since, node)
-    .some((said) =>
-      model.classes
-        .since(since)
-        .some(
-          (plan) =>
-            plan.malformed === undefined &&
-            plan.onEniConfigChange === 'Keep' &&
-            isFor(model, plan, node, said),
-        ),
-    );
+function taggedClasses({ vpc, classes, tags }: Model): readonly TaggedClass[] {
+  return classes.names().flatMap((name) => {
+    const plan = classes.now(name);
+    if (plan?.malformed !== undefined) return [];
+    const isTagged = plan?.candidates?.kind === 'Tagged';
+    const subnetIds = vpc.podSubnets
+      .map(({ subnetId }) => subnetId)
+      .filter((subnetId) => isTagged && tags.now(subnetId) === name);
+    return [{ name, isTagged, subnetIds }];
+  });
+}
+
+/** Well-formed classes that may have been the node's at some time since then. */
+function plansFor(model: Model, node: NodeName, since: number): readonly ClassPlan[] {
+  const said = model.words.since(since, node);
+  return model.classes
+    .since(since)
+    .filter((plan) => plan.malformed === undefined && said.some((then) => isFor(model, plan, node, then)));
+}
+
+/** By the objects as they are. */
+const familiesOf = (model: Model, node: NodeName): Families =>
+  soundClassOf(model, node)?.families ?? model.families.now(CLUSTER) ?? IPV4_ONLY;
+
+/** What somebody may take for the node's who sees each object as it was at some time since then. */
+function possibleFamilies(model: Model, node: NodeName, since: number): readonly Families[] {
+  const ofClasses = plansFor(model, node, since).flatMap(({ families }) => (families ? [families] : []));
+  return [...model.families.since(since, CLUSTER), ...ofClasses];
+}
+
+/** Whether the subnet may have what the families of the node's pods need, by one who sees each object so late. */
+function hasFamilies(model: Model, node: NodeName, subnetId: SubnetId, since: number): boolean {
+  const blocks = model.ipv6Blocks;
+  if (since >= model.now())
+    return !familiesOf(model, node).includes('IPv6') || blocks.now(subnetId) !== undefined;
+  return (
+    blocks.since(since, subnetId).length > 0 ||
+    possibleFamilies(model, node, since).some((families) => !families.includes('IPv6'))
+  );
+}
 
 const isFor = ({ zones }: Model, plan: ClassPlan, node: NodeName, { pool }: NodeWords): boolean =>
   plan.malformed === 'Match' ||
@@ -163,15 +223,23 @@ const contentOf = ({ subnetId, securityGroupIds }: EniConfigContent): EniConfigC
   securityGroupIds,
 });
 
-const nodeSubnetPlaces = ({ vpc, zones }: Model, node: NodeName): readonly Place[] => {
+function nodeSubnetPlaces(model: Model, node: NodeName, since: number): readonly Place[] {
+  const { vpc, zones } = model;
   const subnetId = vpc.nodeSubnets.get(zones.get(node) ?? 'z-a');
-  return subnetId === undefined ? [] : [{ name: '', subnetId, securityGroupIds: [vpc.nodesGroup] }];
-};
+  return subnetId === undefined || !hasFamilies(model, node, subnetId, since)
+    ? []
+    : [{ name: '', subnetId, securityGroupIds: [vpc.nodesGroup] }];
+}
 
-/** Whether the ENIConfig says what cannot be: no subnet, or a group that is not there or of another VPC than the subnet. */
-function isBroken({ vpc, groups }: Model, { content }: Config, since: number): boolean {
+/**
+ * Whether the ENIConfig says what cannot be: no subnet, or one without the families of the node's pods, or a group that is
+ * not there or of another VPC than the subnet.
+ */
+function isBroken(model: Model, node: NodeName, { content }: Config, since: number): boolean {
+  const { vpc, groups } = model;
   const subnet = content && vpc.subnets.get(content.subnetId);
   if (content === undefined || subnet === undefined) return true;
+  if (!hasFamilies(model, node, content.subnetId, since)) return true;
   return !content.securityGroupIds.every(
     (id) => vpc.groups.get(id) === subnet.vpcId && groups.since(since, id).length > 0,
   );
@@ -181,7 +249,7 @@ function isBroken({ vpc, groups }: Model, { content }: Config, since: number): b
 function placesOf(model: Model, node: NodeName, config: Config, since: number): readonly Place[] {
   const { vpc, zones } = model;
   const { name, content } = config;
-  if (content === undefined || isBroken(model, config, since)) return [];
+  if (content === undefined || isBroken(model, node, config, since)) return [];
   const subnet = vpc.subnets.get(content.subnetId);
   if (subnet?.zone !== zones.get(node) || subnet?.vpcId !== vpc.vpcId) return [];
   const { subnetId, securityGroupIds } = content;
@@ -224,17 +292,24 @@ function possiblePlaces(model: Model, node: NodeName, since: number): readonly P
         (isImplied && config.name === zones.get(node)),
     )
     .flatMap((config) => placesOf(model, node, config, since));
-  const mayFallBack = plans.some((plan) => plan.malformed === undefined && mayFallBackBy(model, plan, since));
-  return mayFallBack ? [...places, ...nodeSubnetPlaces(model, node)] : places;
+  const mayFallBack = plans.some(
+    (plan) => plan.malformed === undefined && mayFallBackBy(model, node, plan, since),
+  );
+  return mayFallBack ? [...places, ...nodeSubnetPlaces(model, node, since)] : places;
 }
 
 /** Not while one that the class names is missing or broken all the time. */
-function mayFallBackBy(model: Model, { fallback, candidates }: ClassPlan, since: number): boolean {
+function mayFallBackBy(
+  model: Model,
+  node: NodeName,
+  { fallback, candidates }: ClassPlan,
+  since: number,
+): boolean {
   const { configs } = model;
   if (fallback !== 'NodeSubnet') return false;
   if (candidates?.kind !== 'Names') return true;
   return candidates.names.every((name) =>
-    configs.since(since, name).some((config) => !isBroken(model, config, since)),
+    configs.since(since, name).some((config) => !isBroken(model, node, config, since)),
   );
 }
 
@@ -269,7 +344,7 @@ function rightPlaces(model: Model, node: NodeName): readonly Place[] {
   if (plan?.candidates !== undefined) return rightOfClass(model, node, plan);
   const implied = zones.get(node) ?? '';
   if (configs.now(implied) !== undefined) return named(implied);
-  return plan?.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node) : [];
+  return plan?.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node, model.now()) : [];
 }
 
 function rightOfClass(model: Model, node: NodeName, plan: ClassPlan): readonly Place[] {
@@ -286,8 +361,8 @@ function rightOfClass(model: Model, node: NodeName, plan: ClassPlan): readonly P
   const usable = named.flatMap((config) => placesOf(model, node, config, model.now()));
   if (usable.length === 0) {
     const isInOrder =
-      named.length === names.length && !named.some((config) => isBroken(model, config, model.now()));
-    return isInOrder && plan.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node) : [];
+      named.length === names.length && !named.some((config) => isBroken(model, node, config, model.now()));
+    return isInOrder && plan.fallback === 'NodeSubnet' ? nodeSubnetPlaces(model, node, model.now()) : [];
   }
   if (plan.strategy === 'First') return usable.slice(0, 1);
   if (plan.strategy !== 'Hash') return usable;

@@ -13,11 +13,13 @@ import {
   TIERS,
 } from './sim-class-plan.ts';
 import type { ConfigDeps } from './sim-config-deeds.ts';
+import type { SimFamilies } from './sim-families.ts';
 import { drawClassMode, type SimMode } from './sim-mode.ts';
 import { ZONES } from './sim-vpc.ts';
 
 export interface ClassDeps extends ConfigDeps {
   readonly mode: SimMode;
+  readonly families: SimFamilies;
 }
 
 const CLASS_NAMES = ['blue', 'green'] as const;
@@ -90,7 +92,10 @@ function drawPlan(deps: ClassDeps, name: string): ClassPlan {
 function drawChange(
   deps: ClassDeps,
   name: string,
-): Pick<ClassPlan, 'strategy' | 'fallback' | 'candidates' | 'warmIp' | 'mode' | 'onEniConfigChange'> {
+): Pick<
+  ClassPlan,
+  'strategy' | 'fallback' | 'candidates' | 'warmIp' | 'mode' | 'families' | 'onEniConfigChange'
+> {
   const { random } = deps;
   const candidates = chance(random, 0.9) ? drawCandidates(deps) : undefined;
   if (candidates?.kind === 'Tagged') tag(deps, name);
@@ -100,6 +105,7 @@ function drawChange(
     ...(candidates === undefined ? {} : { candidates }),
     ...(chance(random, 0.3) ? { warmIp: pick(random, WARM_IPS) } : {}),
     ...drawClassMode(deps.mode),
+    ...deps.families.drawClass(),
     ...(chance(random, 0.4) ? { onEniConfigChange: pick(random, ['Cordon', 'Keep'] as const) } : {}),
   };
 }

@@ -3,6 +3,7 @@
 import type { ClassMatch, ClassSpec, ClassStrategy } from '../../../domain/eniconfig/node-network-class.ts';
 import type { SecurityGroupId } from '../../../domain/ids.ts';
 import type { Mode } from '../../../domain/ipam/mode.ts';
+import type { Families } from './sim-families.ts';
 import type { Zone } from './sim-vpc.ts';
 
 /** Label of nodes, by which classes match some of them. */
@@ -30,6 +31,7 @@ export interface ClassPlan {
   /** Addresses to hold ahead of demand, in place of the cluster's setting. */
   readonly warmIp?: number;
   readonly mode?: Mode;
+  readonly families?: Families;
   readonly onEniConfigChange?: 'Cordon' | 'Keep';
   /** Somebody wrote nonsense into it: `Match`, so that not even its nodes are known. */
   readonly malformed?: 'Spec' | 'Match';
@@ -66,6 +68,7 @@ export function classSpecOf(plan: ClassPlan): ClassSpec {
       overrides: {
         ...(plan.warmIp === undefined ? {} : { targets: { warmIp: plan.warmIp, warmEni: 0 } }),
         ...(plan.mode === undefined ? {} : { mode: plan.mode }),
+        ...(plan.families === undefined ? {} : { addressFamilies: plan.families }),
         ...(plan.onEniConfigChange === undefined ? {} : { onEniConfigChange: plan.onEniConfigChange }),
       },
     },

@@ -4,11 +4,17 @@ import { type ControllerSettings, parseControllerSettings } from '../../../contr
 import { fencedEc2 } from '../../../controller/fenced-ec2.ts';
 import { startController } from '../../../controller/start-controller.ts';
 import { assert } from '../../../domain/result.ts';
-import type { Subscription } from '../../../ports/cluster.ts';
 import type { Term } from '../../../ports/leadership.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
+import type { Families } from './sim-families.ts';
 import { settingsOf, type SimMode } from './sim-mode.ts';
-import { type ControllerParts, openProcess, type SimProcess, startProcessFaults } from './sim-process.ts';
+import {
+  type ControllerParts,
+  openProcess,
+  type ProcessFaults,
+  type SimProcess,
+  startProcessFaults,
+} from './sim-process.ts';
 
 export const COOLDOWN_SECONDS = 10;
 
@@ -21,7 +27,7 @@ const TAKEOVER_MS = { min: 0, max: 300 };
 /** Starts the controller itself in a process, as far as the term lets it act. */
 export function startInProcess(
   { cluster, ec2, clock, random }: SimProcess,
-  { log, mode, dualStack }: ControllerParts,
+  { log, mode, families }: ControllerParts,
   term: Term,
 ): ReturnType<typeof startController> {
   return startController({
@@ -30,15 +36,15 @@ export function startInProcess(
     clock,
     random,
     log,
-    settings: simSettings(mode, dualStack),
+    settings: simSettings(mode, families.cluster()),
   });
 }
 
 /**
  * Starts the first controller. The next one knows nothing but what Kubernetes and EC2 say. Who leads is decided here, so that
- * another one leads much sooner than a lease would let it. Once closed, nothing more befalls them.
+ * another one leads much sooner than a lease would let it.
  */
-export function startControllers(parts: ControllerParts): Subscription {
+export function startControllers(parts: ControllerParts): ProcessFaults {
   const { kernel, dial, tell, struck } = parts;
   const random = kernel.random.fork('controllers');
   const world = kernel.clock('world');
@@ -70,12 +76,13 @@ export function startControllers(parts: ControllerParts): Subscription {
   return startProcessFaults(parts, { random, processes, crash });
 }
 
-function simSettings(mode: SimMode, dualStack: boolean): ControllerSettings {
+function simSettings(mode: SimMode, families: Families): ControllerSettings {
   const parsed = parseControllerSettings({
     CLUSTER_NAME: 'sim',
     AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG: 'true',
     ...settingsOf(mode),
-    ENABLE_IPv6: String(dualStack),
+    ENABLE_IPv4: String(families.includes('IPv4')),
+    ENABLE_IPv6: String(families.includes('IPv6')),
     IP_COOLDOWN_PERIOD: String(COOLDOWN_SECONDS),
   });
   assert(parsed.ok, 'the settings of the simulation are valid');

@@ -3,17 +3,21 @@
 import { startLeading } from '../../../controller/lead.ts';
 import type { Election } from '../../../controller/leader-election.ts';
 import { LEASE_TIMES } from '../../../domain/leadership/lease.ts';
-import type { Subscription } from '../../../ports/cluster.ts';
 import type { Term } from '../../../ports/leadership.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
 import { RESTART_MS, startInProcess } from './sim-controller.ts';
-import { type ControllerParts, openProcess, type SimProcess, startProcessFaults } from './sim-process.ts';
+import {
+  type ControllerParts,
+  openProcess,
+  type ProcessFaults,
+  type SimProcess,
+  startProcessFaults,
+} from './sim-process.ts';
 
 export interface Electors {
   /** Names of the processes that hold a term, as they see it. */
   leaders(): readonly string[];
-  /** Once closed, nothing more befalls them. */
-  readonly faults: Subscription;
+  readonly faults: ProcessFaults;
 }
 
 export const ELECTOR_COUNT = 2;

@@ -3,9 +3,10 @@
 import type { InstanceId, NodeName } from '../../../domain/ids.ts';
 import type { JournalRecord } from '../../../domain/ipam/ledger.ts';
 import { createAddressChecker } from '../../checkers/address-checker.ts';
-import type { Checker, LiveSandbox, WorldTruth } from '../../checkers/checker.ts';
+import { addressesOf, type Checker, type LiveSandbox, type WorldTruth } from '../../checkers/checker.ts';
 import { createEniChecker } from '../../checkers/eni-checker.ts';
 import { chosenName, createGrantChecker } from '../../checkers/grant-checker.ts';
+import { createIpv6Checker } from '../../checkers/ipv6-checker.ts';
 import { createImdsChecker } from '../../checkers/imds-checker.ts';
 import { createLeadershipChecker } from '../../checkers/leadership-checker.ts';
 import { createLivenessChecker } from '../../checkers/liveness-checker.ts';
@@ -77,7 +78,7 @@ export interface Judges {
 }
 
 export function createJudges(deps: JudgesDeps): Judges {
-  const { now, ec2, cluster, instanceOf, tell } = deps;
+  const { now, ec2, cluster, choices, instanceOf, tell } = deps;
   let firstBroken: BrokenRule | undefined;
   let podsServed = 0;
   const broken = (rule: string, what: string): void => {
@@ -95,6 +96,7 @@ export function createJudges(deps: JudgesDeps): Judges {
     isRobbed: robbery.isRobbed,
     instanceOf,
     isLeftAlone: (node) => isOptedOut(cluster.admin.get('Node', node)),
+    familiesOf: choices.familiesOf,
     isController,
     broken,
   };
@@ -108,7 +110,7 @@ export function createJudges(deps: JudgesDeps): Judges {
       live,
       added: (sandbox) => {
         podsServed += 1;
-        tell(`${sandbox.pod} lives on ${sandbox.node} with ${sandbox.address}`);
+        tell(`${sandbox.pod} lives on ${sandbox.node} with ${addressesOf(sandbox).join(' and ')}`);
         live.set(sandbox.containerId, sandbox);
         robbery.onAdded(sandbox);
         for (const checker of checkers) checker.onAdded?.(sandbox);
@@ -179,6 +181,7 @@ function createCheckers(
     checkers: [
       createAddressChecker(truth),
       createEniChecker(truth),
+      createIpv6Checker(truth, { model: choices, placeOf }),
       createSelectionChecker(truth, choices, wishes),
       createPodChoiceChecker(sources),
       grants,

@@ -14,7 +14,7 @@ export function describeChange(change: Ec2Change): string {
     case 'AttachmentChanged':
       return `${who} ${change.eni.eniId} ${change.status} at ${change.attachment.instanceId}`;
     case 'AddressesChanged':
-      return `${who} ${change.eni.eniId} got ${change.assigned.join(' ')} and lost ${change.unassigned.join(' ')}`;
+      return `${who} ${change.eni.eniId} got ${[...change.assigned, ...(change.ipv6Assigned ?? [])].join(' ')} and lost ${[...change.unassigned, ...(change.ipv6Unassigned ?? [])].join(' ')}`;
     case 'InstanceChanged':
       return `${who} instance ${change.instance.instanceId} ${change.instance.state}`;
     case 'SecurityGroupChanged':

@@ -48,6 +48,8 @@ export function poolWishOf(cluster: SimMode, choices: ChoiceModel, node: NodeNam
   const mode = choices.modeOf(node) ?? cluster.mode;
   const warmIp = choices.warmIpOf(node) ?? cluster.warmIp;
   if (warmIp !== undefined) return { mode, warmCount: warmIp };
+  // The other targets count what pods without IPv4 have none of, or whole ENIs, of which none is kept warm.
+  if (!choices.familiesOf(node).includes('IPv4')) return { mode, warmCount: 0 };
   return mode === 'Prefix'
     ? {
         mode,

@@ -121,7 +121,7 @@ export function createSimNode(deps: SimNodeDeps): SimNode {
       if (isWanted && on !== undefined) agent.start();
     },
     collect: () => void on?.runtime.collect(),
-    imdsOpen: () => nftElements(host, 'imds_allowed'),
+    imdsOpen: () => ['imds_allowed', 'imds_allowed6'].flatMap((set) => nftElements(host, set)),
     dispose: () => {
       powerOff();
       links.close();

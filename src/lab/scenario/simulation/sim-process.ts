@@ -14,6 +14,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { SeededRandom } from '../../kernel/seeded-random.ts';
 import { createHang } from './sim-hang.ts';
 import { mortalClient, overheard } from './sim-client.ts';
+import type { SimFamilies } from './sim-families.ts';
 import type { SimMode } from './sim-mode.ts';
 
 /** Actors of EC2 changes whose name begins with this are controllers under test. */
@@ -29,8 +30,7 @@ export interface ControllerParts {
   readonly tell: (text: string) => void;
   /** Told of each fault, as `world.field`, when it strikes. */
   readonly struck: (fault: string) => void;
-  /** Pods get both address families. */
-  readonly dualStack: boolean;
+  readonly families: SimFamilies;
 }
 
 export interface SimProcess {
@@ -131,6 +131,12 @@ export function openProcess(parts: ControllerParts, { number, random, crash }: B
   return self;
 }
 
+/** Once closed, nothing more befalls them. */
+export interface ProcessFaults extends Subscription {
+  /** Each process that lives ends, and another one starts after it. */
+  restartAll(): void;
+}
+
 export interface Befalling {
   readonly random: SeededRandom;
   /** Those that live. */
@@ -154,7 +160,7 @@ function pauseProcess({ kernel, tell }: ControllerParts, name: string, random: S
 export function startProcessFaults(
   parts: ControllerParts,
   { random, processes, crash }: Befalling,
-): Subscription {
+): ProcessFaults {
   const { kernel, dial, tell, struck } = parts;
   const clockDraws = random.fork('clock is set');
   const setClock = ({ name }: SimProcess): void => {
@@ -183,6 +189,9 @@ export function startProcessFaults(
     close: () => {
       ticks.close();
       for (const { goOn } of processes()) goOn();
+    },
+    restartAll: () => {
+      for (const process of processes()) crash(process);
     },
   };
 }

@@ -79,21 +79,35 @@ const POD_SUBNETS = {
 const cidr = (text: string): Cidr => must(parseCidr(text));
 
 const IPV6_BLOCK = '2600:1f14:0:ab00::/56';
-const ipv6Of = (number: number): Cidr => cidr(`2600:1f14:0:ab${String(number).padStart(2, '0')}::/64`);
+const OTHER_BLOCKS_FROM = 50;
+
+/** The /64 that a subnet has at first, or another one that is its alone. */
+export const ipv6BlockOf = (subnetId: SubnetId, other = false): Cidr => {
+  const number = Number(subnetId.slice(-2)) + (other ? OTHER_BLOCKS_FROM : 0);
+  return cidr(`2600:1f14:0:ab${String(number).padStart(2, '0')}::/64`);
+};
 
 export interface VpcWish {
   readonly mode: Mode;
   /** There is a second VPC, and there are groups to get wrong. */
   readonly withStrangers: boolean;
+  readonly hasIpv6Block: (subnetId: SubnetId) => boolean;
 }
+
+const PLAIN: VpcWish = { mode: 'SecondaryIP', withStrangers: false, hasIpv6Block: () => true };
 
 /** Makes VPC, subnets and groups in EC2, and the ENIConfigs in the cluster: per zone one of its name and one more. */
 export function makeSimVpc(
   ec2: SimEc2,
   cluster: SimCluster,
-  { mode, withStrangers }: VpcWish = { mode: 'SecondaryIP', withStrangers: false },
+  { mode, withStrangers, hasIpv6Block }: VpcWish = PLAIN,
 ): SimVpcPlan {
   const { admin } = ec2;
+  const blocks = (subnetId: SubnetId, block: string) => ({
+    subnetId,
+    cidr: cidr(block),
+    ...(hasIpv6Block(subnetId) ? { ipv6Cidr: ipv6BlockOf(subnetId) } : {}),
+  });
   admin.setInstanceLimits([LIMITS]);
   must(admin.createVpc({ vpcId: VPC, cidrs: ['10.0.0.0/16', IPV6_BLOCK].map(cidr) }));
   must(admin.createSecurityGroup({ vpcId: VPC, name: 'nodes', securityGroupId: NODES_GROUP }));
@@ -103,14 +117,12 @@ export function makeSimVpc(
   const podSubnets: PodSubnet[] = [];
   ZONES.forEach((zone, n) => {
     const nodeSubnet = `subnet-0000000${n}` as SubnetId;
-    const block = { cidr: cidr(`10.0.${n}.0/24`), ipv6Cidr: ipv6Of(n) };
-    must(admin.createSubnet({ vpcId: VPC, zone, ...block, subnetId: nodeSubnet }));
+    must(admin.createSubnet({ vpcId: VPC, zone, ...blocks(nodeSubnet, `10.0.${n}.0/24`) }));
     nodeSubnets.set(zone, nodeSubnet);
     for (const [kind, digit, size] of POD_SUBNETS[mode]) {
       const subnetId = `subnet-000000${digit}${n}` as SubnetId;
       const number = 10 * digit + n;
-      const blocks = { cidr: cidr(`10.0.${number}.0/${size}`), ipv6Cidr: ipv6Of(number) };
-      must(admin.createSubnet({ vpcId: VPC, zone, ...blocks, subnetId }));
+      must(admin.createSubnet({ vpcId: VPC, zone, ...blocks(subnetId, `10.0.${number}.0/${size}`) }));
       podSubnets.push({ zone, subnetId, eniConfig: `${zone}${kind}` });
     }
   });

@@ -4,6 +4,7 @@ import type { WorkloadProfile } from '../../faults/fault-profile.ts';
 import { chance, drawBetween } from '../../kernel/draw.ts';
 import { classDeeds } from './sim-class-deeds.ts';
 import { configDeeds } from './sim-config-deeds.ts';
+import { type FamilyDeps, familyDeeds } from './sim-family-deeds.ts';
 import { podDeeds, type WorkloadDeps } from './sim-pod-deeds.ts';
 
 export interface Workload {
@@ -17,12 +18,13 @@ const END_PODS_ODDS = 0.45;
 type Deed = readonly [fault: keyof WorkloadProfile | undefined, odds: number, run: () => void];
 
 /** Draws deeds until frozen. */
-export function startWorkload(deps: WorkloadDeps): Workload {
+export function startWorkload(deps: WorkloadDeps & FamilyDeps): Workload {
   const { clock, random } = deps;
   let frozen = false;
   const pods = podDeeds(deps);
   const configs = configDeeds(deps);
   const classes = classDeeds({ ...deps, random: random.fork('classes') });
+  const families = familyDeeds(deps, random.fork('families'));
   const act = (): void => {
     if (frozen) return;
     const odds = deps.profile();
@@ -36,6 +38,8 @@ export function startWorkload(deps: WorkloadDeps): Workload {
       ['classOdds', odds.classOdds, classes.act],
       ['mistakeOdds', odds.mistakeOdds, configs.mistake],
       ['optOutOdds', odds.optOutOdds, configs.optOut],
+      ['familiesOdds', odds.familiesOdds, families.changeCluster],
+      ['ipv6BlockOdds', odds.ipv6BlockOdds, families.changeBlock],
       ['namespaceChoiceOdds', odds.namespaceChoiceOdds, pods.annotateNamespace],
       ['massDeletionOdds', odds.massDeletionOdds, pods.endAll],
       [undefined, END_PODS_ODDS, pods.endOne],

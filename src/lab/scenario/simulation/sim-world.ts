@@ -1,6 +1,7 @@
 // The world of a seeded run: everything in it, wired together, with the judges beside it.
 
 import type { NodeName } from '../../../domain/ids.ts';
+import type { Subscription } from '../../../ports/cluster.ts';
 import { createSimCluster, type SimCluster } from '../../cluster/sim-cluster.ts';
 import { createSimEc2, type SimEc2 } from '../../ec2/sim-ec2.ts';
 import { calm, createFaultDial, type FaultDial, type FaultProfile } from '../../faults/fault-profile.ts';
@@ -11,13 +12,14 @@ import { type Coverage, type CoverageRecorder, createCoverage } from './coverage
 import { createChoiceModel } from './sim-choice.ts';
 import { startControllers } from './sim-controller.ts';
 import { type Electors, startElectors } from './sim-electors.ts';
+import { createSimFamilies, type SimFamilies } from './sim-families.ts';
 import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
 import { createJudges, type Judges } from './sim-judges.ts';
 import { CONTROLLER_AWAY_MS, createPodWishes } from './sim-pod-wishes.ts';
 import { HALT_MS } from './sim-halt.ts';
 import { drawSimMode, type SimMode } from './sim-mode.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
-import type { SimNode } from './sim-node.ts';
+import type { NodeSurroundings, SimNode } from './sim-node.ts';
 import { makeSimVpc, type VpcWish } from './sim-vpc.ts';
 import { startWorkload } from './sim-workload.ts';
 
@@ -25,8 +27,6 @@ export interface WorldOptions {
   readonly kernel: Kernel;
   readonly profile: FaultProfile;
   readonly nodeCount: number;
-  /** Pods get both address families. */
-  readonly dualStack?: true;
   /** Hears every log line, deed and change with its virtual time. */
   readonly onLog?: (line: string) => void;
 }
@@ -41,16 +41,17 @@ export interface World {
 }
 
 export function startWorld(options: WorldOptions): World {
-  const { kernel, profile, dualStack = false } = options;
+  const [{ kernel }, profile] = [options, possibleFaults(options.profile)];
   const [{ random }, clock] = [kernel, kernel.clock('world')];
   const [dial, mode] = [createFaultDial(profile), drawSimMode(random)];
+  const families = createSimFamilies(random, profile);
   const { ec2, cluster, coverage } = createApis(kernel, dial);
-  const vpc = makeSimVpc(ec2, cluster, vpcWishOf(mode, profile));
+  const vpc = makeSimVpc(ec2, cluster, vpcWishOf(mode, families, profile));
   const marks = new Map<string, number>();
   const log = createSimLog(kernel, marks, options.onLog);
   const tell = (text: string): void => log.info(text);
   if (options.onLog !== undefined) ec2.onChange((change) => tell(describeChange(change)));
-  const choices = createChoiceModel(vpc, cluster, () => kernel.now());
+  const choices = createChoiceModel({ vpc, cluster, families, now: () => kernel.now() });
   let fleet: Fleet | undefined;
   let electors: Electors | undefined;
   const nodeOf = (name: NodeName): SimNode | undefined => fleet?.nodes().find((node) => node.name === name);
@@ -79,22 +80,18 @@ export function startWorld(options: WorldOptions): World {
     vpc,
     choices,
     mode,
+    families,
+    restartControllers: () => controllerFaults.restartAll(),
     profile: () => dial.profile().workload,
     tell,
     struck: (fault) => struck(`workload.${fault}`),
   });
   for (let index = 0; index < options.nodeCount; index += 1) fleet.launch(zoneOfIndex(index));
-  const controllerParts = { kernel, ec2, cluster, dial, log, mode, tell, struck, dualStack };
+  const controllerParts = { kernel, ec2, cluster, dial, log, mode, tell, struck, families };
   if (profile.node.twoControllers) electors = startElectors(controllerParts);
   const controllerFaults = electors?.faults ?? startControllers(controllerParts);
   const fleetFaults = startFleetFaults(fleet, surroundings);
-  const mischief = startMischief({
-    clock,
-    random: random.fork('mischief'),
-    ec2,
-    profile: () => dial.profile().person,
-    onFault: (fault) => struck(`person.${fault}`),
-  });
+  const mischief = startPeople({ ...surroundings, families });
   return {
     judges,
     calm: () => {
@@ -111,10 +108,40 @@ export function startWorld(options: WorldOptions): World {
   };
 }
 
-const vpcWishOf = ({ mode }: SimMode, { workload }: FaultProfile): VpcWish => ({
+const vpcWishOf = ({ mode }: SimMode, families: SimFamilies, { workload }: FaultProfile): VpcWish => ({
   mode,
   withStrangers: workload.mistakeOdds > 0,
+  hasIpv6Block: families.hasBlockAtStart,
 });
+
+/** What people and other tools do to the account. */
+function startPeople({
+  kernel,
+  ec2,
+  dial,
+  struck,
+  families,
+}: NodeSurroundings & { readonly families: SimFamilies }): Subscription {
+  return startMischief({
+    clock: kernel.clock('world'),
+    random: kernel.random.fork('mischief'),
+    ec2,
+    profile: () => dial.profile().person,
+    onFault: (fault) => struck(`person.${fault}`),
+    ipv6: families.isOn,
+  });
+}
+
+/** Where pods have IPv4 alone, nothing befalls their IPv6. */
+function possibleFaults(profile: FaultProfile): FaultProfile {
+  const { node, person, workload } = profile;
+  if (node.ipv6) return profile;
+  return {
+    ...profile,
+    person: { ...person, ipv6UnassignmentsPerHour: 0 },
+    workload: { ...workload, familiesOdds: 0, ipv6BlockOdds: 0 },
+  };
+}
 
 /** How long a namespace's word may not get to a node: while it is to be left alone, not at all. */
 const awayMsOf = ({ workload, node }: FaultProfile): number =>

@@ -18,8 +18,6 @@ export interface RunPlan {
   readonly faultyMinutes?: number;
   /** Faults instead of those that the seed draws. */
   readonly profile?: FaultProfile;
-  /** Pods get both address families; else IPv4. */
-  readonly dualStack?: true;
 }
 
 export interface SimulationOptions extends RunPlan {
@@ -54,10 +52,13 @@ const HEALING_MS = 10 * 60_000;
 const QUIET_MS = 5 * 60_000;
 const MINUTE_MS = 60_000;
 
+/** The faults that a seed draws. */
+export const profileOf = (seed: number): FaultProfile =>
+  drawProfile(createKernel({ seed }).random.fork('profile'));
+
 /** Runs one seed. The same options give the same run, event for event. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
-  const root = createKernel({ seed: options.seed });
-  const profile = options.profile ?? drawProfile(root.random.fork('profile'));
+  const profile = options.profile ?? profileOf(options.seed);
   const kernel = createKernel({ seed: options.seed, randomTies: profile.kernel.randomTies });
   const nodeCount = options.nodeCount ?? drawBetween(kernel.random.fork('nodes'), NODE_COUNT);
   const faultyMinutes = options.faultyMinutes ?? FAULTY_MINUTES;
