@@ -3,6 +3,7 @@
 import type { SubnetId } from '../domain/ids.ts';
 import type { Action } from '../domain/ipam/action.ts';
 import type { NodeView, Obstacle } from '../domain/ipam/node-view.ts';
+import { sameData } from '../domain/same-data.ts';
 import type { Ec2Failure } from '../ports/ec2.ts';
 import { failureText } from './failure-text.ts';
 
@@ -80,13 +81,28 @@ const refused = (failure: Ec2Failure, action: Action, view: NodeView): Cure => (
     code: 'Ec2Refused',
     of: obstacleOf(action),
     message: `EC2 refused to ${callName(action)} for instance ${view.instance.instanceId}: ${failureText(failure)}`,
-    fix: refusedFix(view),
+    fix: refusedFix(action, view),
     until: view.now + PERSON_MS,
+    ...choiceOf(action),
   },
 });
 
+/** What a refusal of the action is about, where it may be about the subnet or the groups that somebody chose. */
+function choiceOf(action: Action): Pick<Obstacle, 'choice'> {
+  switch (action.do) {
+    case 'CreateEni': {
+      const { subnetId, securityGroupIds } = action.intent;
+      return { choice: { subnetId, securityGroupIds } };
+    }
+    case 'SetSecurityGroups':
+      return { choice: { securityGroupIds: action.securityGroupIds } };
+    default:
+      return {};
+  }
+}
+
 /** What a refusal of the action stands in the way of. */
-export function obstacleOf(action: Action): Obstacle['of'] {
+function obstacleOf(action: Action): Obstacle['of'] {
   switch (action.do) {
     case 'CreateEni':
     case 'AttachEni':
@@ -105,6 +121,10 @@ export function obstacleOf(action: Action): Obstacle['of'] {
   }
 }
 
+/** Whether `action`, which was done, shows that the obstacle is none any more: not of another choice. */
+export const isOvercome = ({ of, choice }: Obstacle, action: Action): boolean =>
+  of === obstacleOf(action) && (choice === undefined || sameData(choice, choiceOf(action).choice));
+
 const blockCountOf = (action: Action): number => {
   if (action.do === 'CreateEni') return action.intent.prefixCount;
   return action.do === 'AssignPrefixes' ? action.count : 0;
@@ -117,10 +137,12 @@ export function subnetOf(action: Action, view: NodeView): SubnetId | undefined {
   return view.selection.kind === 'None' ? undefined : view.selection.subnetId;
 }
 
-function refusedFix(view: NodeView): string {
-  return view.selection.kind === 'EniConfig'
-    ? `check spec.subnet and spec.securityGroups of ENIConfig "${view.selection.name}"`
-    : "check the instance's subnet and security groups";
+function refusedFix(action: Action, { selection }: NodeView): string {
+  const own = selection.kind === 'EniConfig' ? selection.name : '';
+  const name = action.do === 'CreateEni' ? action.intent.eniConfig : own;
+  return name === ''
+    ? "check the instance's subnet and security groups"
+    : `check spec.subnet and spec.securityGroups of ENIConfig "${name}"`;
 }
 
 const callName = (action: Action): string => {

@@ -20,7 +20,7 @@ import type { ControllerSettings } from './controller-settings.ts';
 import { type Ec2View, recordSubnetFull } from './ec2-view.ts';
 import { type Executed, execute } from './execute.ts';
 import type { EniConfigUses } from './eni-config-uses.ts';
-import { cureFor, obstacleOf, subnetOf } from './failure-cure.ts';
+import { cureFor, isOvercome, subnetOf } from './failure-cure.ts';
 import { failureText } from './failure-text.ts';
 import { publishIpResources } from './ip-resources.ts';
 import { keepNoAddressTaint } from './no-address-taint.ts';
@@ -294,7 +294,7 @@ function afterAction(
   switch (executed.kind) {
     case 'done':
       memory.failureCount = 0;
-      memory.obstacles = memory.obstacles.filter((one) => one.of !== obstacleOf(action));
+      memory.obstacles = memory.obstacles.filter((one) => !isOvercome(one, action));
       tellGroups(deps.cluster, name, action);
       return NOW;
     case 'unknown':
@@ -328,9 +328,11 @@ function afterAction(
   }
 }
 
-/** The newest of its kind stands for all; one that says the same is no news. */
+/** The newest of its kind and choice stands for all; one that says the same is no news. */
 function noteObstacle({ cluster }: ReconcileDeps, { name, memory }: Step, obstacle: Obstacle): void {
-  const before = memory.obstacles.find((one) => one.of === obstacle.of);
+  const before = memory.obstacles.find(
+    (one) => one.of === obstacle.of && sameData(one.choice, obstacle.choice),
+  );
   memory.obstacles = [...memory.obstacles.filter((one) => one !== before), obstacle];
   if (before?.message !== obstacle.message) tellRefusal(cluster, name, obstacle);
 }

@@ -7,6 +7,7 @@ import type { SubnetFacts } from '../eniconfig/eni-config.ts';
 import type { Selection } from '../eniconfig/selection.ts';
 import type { AttachmentId, EniId, IntentId, PodKey, SecurityGroupId, SubnetId } from '../ids.ts';
 import type { InstanceLimits } from '../instance/instance-limits.ts';
+import { sameData } from '../same-data.ts';
 import type { Mode } from './mode.ts';
 import type {
   Choosing,
@@ -85,6 +86,14 @@ export interface Obstacle {
   readonly fix: string;
   /** Nothing of the kind is tried before. */
   readonly until: number;
+  /** What EC2 refused was meant for this choice: another pool's is not held up by it. Absent: everything of the kind is. */
+  readonly choice?: ObstacleChoice;
+}
+
+export interface ObstacleChoice {
+  /** Absent: of any subnet. */
+  readonly subnetId?: SubnetId;
+  readonly securityGroupIds: readonly SecurityGroupId[];
 }
 
 /** EC2 said that no block of a subnet is free, and has given none there since. */
@@ -144,6 +153,20 @@ export interface NodeView {
 
 export type OwnCondition = Omit<Condition, 'lastTransitionAt'>;
 
-/** What stands in the way now; once its time is over it is tried again. */
-export const activeObstacle = (view: NodeView, of: Obstacle['of']): Obstacle | undefined =>
-  view.obstacles.find((one) => one.of === of && one.until > view.now);
+/** What EC2 has refused of the kind, for what the view selects. */
+export const obstacleFor = (
+  { obstacles, selection }: Pick<NodeView, 'obstacles' | 'selection'>,
+  of: Obstacle['of'],
+): Obstacle | undefined =>
+  obstacles.find((one) => one.of === of && (one.choice === undefined || isChoiceOf(one.choice, selection)));
+
+/** The same while it stands in the way; once its time is over it is tried again. */
+export function activeObstacle(view: NodeView, of: Obstacle['of']): Obstacle | undefined {
+  const obstacles = view.obstacles.filter((one) => one.until > view.now);
+  return obstacleFor({ obstacles, selection: view.selection }, of);
+}
+
+const isChoiceOf = ({ subnetId, securityGroupIds }: ObstacleChoice, selection: Selection): boolean =>
+  selection.kind !== 'None' &&
+  (subnetId === undefined || subnetId === selection.subnetId) &&
+  sameData([...securityGroupIds].sort(), [...selection.securityGroupIds].sort());

@@ -7,7 +7,7 @@ import { attachedCount, eniLimit, freeDeviceIndex, freeSlotCount } from './eni-r
 import { matchesSelection } from './eni-role.ts';
 import { blockRefusal } from './filling.ts';
 import type { Intent } from './node-network.ts';
-import { activeObstacle, type NodeView } from './node-view.ts';
+import { activeObstacle, type NodeView, obstacleFor } from './node-view.ts';
 import {
   atOnce,
   blockRoom,
@@ -63,7 +63,7 @@ export function planGrowth(view: NodeView, pool: Pool): Growth {
 
 /** Also while it is tried again: it is not over before EC2 has done what it refused. */
 function refusedGrowth(view: NodeView): Blocked | undefined {
-  const obstacle = view.obstacles.find((one) => one.of === 'Growth');
+  const obstacle = obstacleFor(view, 'Growth');
   return obstacle && fromObstacle(obstacle);
 }
 

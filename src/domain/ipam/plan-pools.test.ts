@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { SecurityGroupId, SubnetId } from '../ids.ts';
 import { podKey, type PodKey } from '../ids.ts';
-import type { NodeView, PodPool } from './node-view.ts';
+import type { NodeView, Obstacle, PodPool } from './node-view.ts';
 import { type Plan, plan } from './plan.ts';
 import {
   addresses,
@@ -14,8 +14,11 @@ import {
   inPodSubnet,
   nodeView,
   noSelection,
+  NODES_GROUP,
+  NOW,
   OTHER_SUBNET,
   pod,
+  POD_SUBNET,
   podEni,
   pods,
   published,
@@ -62,6 +65,24 @@ describe('[POD-4] pools per ENIConfig', () => {
       ['pods-b', OTHER_SUBNET, 3],
       'three, and nothing warm',
     );
+  });
+
+  it('[LV-1] what EC2 refuses of the node’s own ENIConfig holds up no pod that chose another, and the reverse', () => {
+    const refused = (subnetId: SubnetId, groups: readonly SecurityGroupId[]): Obstacle => ({
+      code: 'Ec2Refused',
+      of: 'Growth',
+      message: 'too many groups',
+      fix: 'name fewer',
+      until: NOW + 1,
+      choice: { subnetId, securityGroupIds: groups },
+    });
+    const made = (obstacle: Obstacle): readonly (string | undefined)[] => {
+      const view = nodeView({ pods: pods(1), podPools: [pool(1)], settings: still, obstacles: [obstacle] });
+      return planned(view).spec.intents.map(({ eniConfig }) => eniConfig);
+    };
+    assert.deepEqual(made(refused(POD_SUBNET, [GROUP])), ['pods-b']);
+    assert.deepEqual(made(refused(OTHER_SUBNET, [GROUP])), ['pods-a']);
+    assert.deepEqual(made(refused(OTHER_SUBNET, [NODES_GROUP])), ['pods-a', 'pods-b'], 'others by now');
   });
 
   it('its ENI is marked as theirs alone, and the node’s own is not', () => {

@@ -28,6 +28,8 @@ export interface WorldTruth {
   readonly ec2: Ec2Truth;
   readonly cluster: ClusterAdmin;
   readonly cooldownMs: number;
+  /** How long somebody may still act on what people wrote before, ms. */
+  readonly lagMs: number;
   /** containerId -> sandbox */
   readonly live: ReadonlyMap<string, LiveSandbox>;
   /**

@@ -5,7 +5,7 @@ import type { NodeNetworkSpec, SpecEni } from '../../domain/ipam/node-network.ts
 import type { AnyStoreChange } from '../cluster/object-store.ts';
 import type { Checker, WorldTruth } from './checker.ts';
 import type { PodChoiceSources } from './pod-choice-checker.ts';
-import { LAG_MS, type SelectionModel } from './selection-checker.ts';
+import type { SelectionModel } from './selection-checker.ts';
 
 export interface GrantChecker extends Checker {
   onClusterChange(change: AnyStoreChange): void;
@@ -47,10 +47,11 @@ interface Offers {
 function checkOffers(world: WorldTruth, model: SelectionModel, { node, spec, before }: Offers): void {
   const offered = spec.enis.filter(takesPods);
   if (offered.length === 0) return;
-  const places = model.possiblePlaces(node, LAG_MS);
+  const places = model.possiblePlaces(node, world.lagMs);
   // While the choice cannot be known what was decided stays; a class may say that it always does.
-  const stays = isUnknowable(spec) || model.mayKeep(node, LAG_MS);
-  const stayed = new Set(before?.enis.filter(takesPods).map(({ eniId }) => eniId));
+  const stays = isUnknowable(spec) || model.mayKeep(node, world.lagMs);
+  // One that had no address yet may get its first.
+  const stayed = new Set(before?.enis.filter(isOffered).map(({ eniId }) => eniId));
   for (const { eniId, eniConfig, subnetId } of offered) {
     const isPossible = places.some((place) => place.name === eniConfig && place.subnetId === subnetId);
     if (isPossible || (stays && stayed.has(eniId))) continue;
@@ -70,14 +71,16 @@ function checkChosen(
 ): void {
   const chosen = spec.enis.filter(({ chosenOnly, cordoned }) => chosenOnly === true && !cordoned);
   if (chosen.length === 0) return;
-  const places = model.chosenPlaces(node, wishes.wishesOn(node, LAG_MS), LAG_MS);
+  const places = model.chosenPlaces(node, wishes.wishesOn(node, world.lagMs), world.lagMs);
   for (const { eniId, eniConfig, subnetId } of chosen)
     if (!places.some((place) => place.name === eniConfig && place.subnetId === subnetId))
       world.broken('POD-4', `${node} offers ${eniId} of "${eniConfig}" to pods that chose, and none did`);
 }
 
-const takesPods = ({ primary, cordoned, chosenOnly, addresses }: SpecEni): boolean =>
-  !primary && !cordoned && chosenOnly !== true && addresses.length > 0;
+const isOffered = ({ primary, cordoned, chosenOnly }: SpecEni): boolean =>
+  !primary && !cordoned && chosenOnly !== true;
+
+const takesPods = (eni: SpecEni): boolean => isOffered(eni) && eni.addresses.length > 0;
 
 const isUnknowable = ({ selection }: NodeNetworkSpec): boolean =>
   selection.kind === 'None' &&

@@ -6,7 +6,6 @@ import type { NodeRecord } from '../../ports/cluster.ts';
 import type { AnyStoreChange } from '../cluster/object-store.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, WorldTruth } from './checker.ts';
-import { LAG_MS } from './selection-checker.ts';
 
 export interface OptOutChecker extends Checker {
   onClusterChange(change: AnyStoreChange): void;
@@ -19,7 +18,7 @@ export const isOptedOut = (node: NodeRecord | undefined): boolean => node?.label
 /** Judges once everybody must have seen the label. */
 export function createOptOutChecker(world: WorldTruth): OptOutChecker {
   const since = new Map<NodeName, number>();
-  const isJudged = (node: NodeName): boolean => world.now() - (since.get(node) ?? Infinity) > LAG_MS;
+  const isJudged = (node: NodeName): boolean => world.now() - (since.get(node) ?? Infinity) > world.lagMs;
   const judge = (node: NodeName, what: string): void => {
     if (isJudged(node)) world.broken('SEL-15', `${node} is to be left alone, and ${what}`);
   };

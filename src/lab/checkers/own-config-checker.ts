@@ -4,7 +4,7 @@ import { CLASS_LABEL } from '../../domain/eniconfig/select-by-class.ts';
 import type { EniConfigRecord } from '../../ports/cluster.ts';
 import type { AnyStoreChange } from '../cluster/object-store.ts';
 import type { Checker, WorldTruth } from './checker.ts';
-import { LAG_MS, type SelectionModel } from './selection-checker.ts';
+import type { SelectionModel } from './selection-checker.ts';
 
 export interface OwnConfigChecker extends Checker {
   onClusterChange(change: AnyStoreChange): void;
@@ -19,7 +19,7 @@ export function createOwnConfigChecker(world: WorldTruth, model: SelectionModel)
       const owner = object.labels[CLASS_LABEL];
       if (owner === undefined || object.generation === before?.generation) return;
       const subnetId = subnetOf(object);
-      if (subnetId === undefined || !model.hasTag(subnetId, owner, LAG_MS))
+      if (subnetId === undefined || !model.hasTag(subnetId, owner, world.lagMs))
         world.broken(
           'SEL-14',
           `ENIConfig ${object.name} was made of ${subnetId}, without the tag of ${owner}`,

@@ -7,7 +7,7 @@ import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
 import { podAddresses } from '../ec2/pod-addresses.ts';
 import type { Checker, LiveSandbox, WorldTruth } from './checker.ts';
 import type { PodWishes, Wish } from './pod-wishes.ts';
-import { LAG_MS, type Place, type SelectionModel } from './selection-checker.ts';
+import type { Place, SelectionModel } from './selection-checker.ts';
 
 export interface PodChoiceSources {
   readonly world: WorldTruth;
@@ -21,7 +21,7 @@ export function createPodChoiceChecker(sources: PodChoiceSources): Checker {
     onAdded: (sandbox) => {
       const eni = eniUnder(world, sandbox);
       if (eni === undefined || world.isRobbed(sandbox)) return;
-      const possible = sources.wishes.wishesOf(sandbox.podUid, LAG_MS);
+      const possible = sources.wishes.wishesOf(sandbox.podUid, world.lagMs);
       if (possible === undefined || possible.some((wish) => isMet(sources, wish, { sandbox, eni }))) return;
       const asked = possible.map((wish) => JSON.stringify(wish)).join(' or ');
       world.broken(
@@ -46,7 +46,7 @@ function eniUnder(world: WorldTruth, { node, address }: LiveSandbox): Ec2Eni | u
 
 /** For one who sees each object as it was at some time not long ago. Who asks for nothing gets what the node ever had. */
 function isMet(
-  { model }: PodChoiceSources,
+  { world, model }: PodChoiceSources,
   wish: Wish,
   { sandbox, eni }: { readonly sandbox: LiveSandbox; readonly eni: Ec2Eni },
 ): boolean {
@@ -57,7 +57,7 @@ function isMet(
     case 'Name':
       return wish.name === name;
     case 'Tier':
-      return model.chosenPlaces(sandbox.node, [wish], LAG_MS).some((place) => place.name === name);
+      return model.chosenPlaces(sandbox.node, [wish], world.lagMs).some((place) => place.name === name);
     case 'Mistake':
       return false;
   }

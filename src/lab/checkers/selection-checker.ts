@@ -67,8 +67,8 @@ export function createSelectionChecker(world: WorldTruth, model: SelectionModel,
       const node = model.nodes().find((name) => world.instanceOf(name) === eni.tags[INSTANCE_TAG]);
       if (node === undefined) return;
       const possible = [
-        ...model.possiblePlaces(node, LAG_MS),
-        ...model.chosenPlaces(node, wishes.wishesOn(node, LAG_MS), LAG_MS),
+        ...model.possiblePlaces(node, world.lagMs),
+        ...model.chosenPlaces(node, wishes.wishesOn(node, world.lagMs), world.lagMs),
       ];
       if (possible.some((place) => textOf(place) === textOf(eni))) return;
       const named = possible.length === 0 ? 'none' : possible.map(textOf).join(', ');

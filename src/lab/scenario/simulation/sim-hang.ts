@@ -27,7 +27,7 @@ export interface HangDeps {
   readonly tell: (text: string) => void;
 }
 
-const HANG_MS = { min: 5_000, max: 240_000 };
+export const HANG_MS = { min: 5_000, max: 240_000 };
 
 type Call = (...values: readonly unknown[]) => Promise<unknown>;
 

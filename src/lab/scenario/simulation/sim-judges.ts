@@ -18,7 +18,7 @@ import { createPaceChecker, type PaceChecker } from '../../checkers/pace-checker
 import { createPodChoiceChecker, placeOfPod } from '../../checkers/pod-choice-checker.ts';
 import type { PodWishes } from '../../checkers/pod-wishes.ts';
 import { createRestChecker } from '../../checkers/rest-checker.ts';
-import { createSelectionChecker, type Place } from '../../checkers/selection-checker.ts';
+import { createSelectionChecker, LAG_MS, type Place } from '../../checkers/selection-checker.ts';
 import type { SimCluster } from '../../cluster/sim-cluster.ts';
 import type { SimEc2 } from '../../ec2/sim-ec2.ts';
 import type { ChoiceModel } from './sim-choice.ts';
@@ -48,6 +48,8 @@ export interface JudgesDeps {
   readonly journalOf: (node: NodeName) => readonly JournalRecord[] | undefined;
   /** Addresses that a node's kernel lets reach instance metadata. */
   readonly imdsOpenOn: (node: NodeName) => readonly string[];
+  /** For how long a controller's connections may hang; 0: never. */
+  readonly hangMaxMs: number;
   /** How much longer than by watches alone a controller may know nothing of what people write. */
   readonly controllerAwayMs: number;
   /** Controllers that believe to lead; absent where they do not contend for a lease. */
@@ -92,6 +94,7 @@ export function createJudges(deps: JudgesDeps): Judges {
     ec2: ec2.truth,
     cluster: cluster.admin,
     cooldownMs: COOLDOWN_SECONDS * 1000,
+    lagMs: LAG_MS + deps.hangMaxMs,
     live,
     isRobbed: robbery.isRobbed,
     instanceOf,

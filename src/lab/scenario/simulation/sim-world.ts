@@ -16,6 +16,7 @@ import { createSimFamilies, type SimFamilies } from './sim-families.ts';
 import { createFleet, type Fleet, startFleetFaults, zoneOfIndex } from './sim-fleet.ts';
 import { createJudges, type Judges } from './sim-judges.ts';
 import { CONTROLLER_AWAY_MS, createPodWishes } from './sim-pod-wishes.ts';
+import { HANG_MS } from './sim-hang.ts';
 import { HALT_MS } from './sim-halt.ts';
 import { drawSimMode, type SimMode } from './sim-mode.ts';
 import { createSimLog, describeChange } from './sim-log.ts';
@@ -65,6 +66,7 @@ export function startWorld(options: WorldOptions): World {
     instanceOf: (node) => fleet?.instanceOf(node),
     journalOf: (node) => nodeOf(node)?.agent.records(),
     imdsOpenOn: (node) => nodeOf(node)?.imdsOpen() ?? [],
+    hangMaxMs: profile.node.controllerHangsPerHour > 0 ? HANG_MS.max : 0,
     controllerAwayMs: mayBeAway(profile) ? CONTROLLER_AWAY_MS : 0,
     ...(profile.node.twoControllers ? { leaders: () => electors?.leaders() ?? [] } : {}),
     tell,
