@@ -31,6 +31,8 @@ export type Executed =
 const UNSENT_MS = 10_000;
 /** After an assign with an unknown outcome the ENI rests for this long: EC2's staleness, and a read after it. */
 const ASSIGN_HOLD_MS = 25_000;
+/** The same where a second one would stay for ever: as long as describes are not trusted after a start. */
+const IPV6_ASSIGN_HOLD_MS = 60_000;
 
 const BUDGET_ACTION: Readonly<Record<Action['do'], BudgetAction>> = {
   CreateEni: 'CreateNetworkInterface',
@@ -109,7 +111,7 @@ async function call(deps: ExecuteDeps, action: Action, node: TargetNode): Promis
     case 'AssignIpv6Prefix': {
       const { eniId } = action;
       const outcome = await ec2.assignPrefixes({ eniId, family: 6, count: 1 });
-      if (outcome.kind === 'unknown') ownWrites.held(view, eniId, clock.now() + ASSIGN_HOLD_MS);
+      if (outcome.kind === 'unknown') ownWrites.held(view, eniId, clock.now() + IPV6_ASSIGN_HOLD_MS);
       return settle(outcome, (added) => ownWrites.added(view, eniId, added, clock.now()));
     }
     case 'UnassignAddresses':

@@ -72,6 +72,17 @@ describe('pods with both families [IP-9]', () => {
     assert.equal(callsOf(world, 'AssignIpv6Addresses'), 1);
   });
 
+  test('a controller that has just started asks for no /80 before it can know what became of a call before its time', async () => {
+    const { world, node } = await nodeWith(undefined);
+    world.applyClass('workers', { addressFamilies: BOTH });
+    world.restartController();
+    await world.run(50);
+    assert.equal(callsOf(world, 'AssignIpv6Addresses'), 0);
+    await world.run(60);
+    assert.equal(onlyEni(world, node).prefixes.length, 1);
+    assert.equal(callsOf(world, 'AssignIpv6Addresses'), 1);
+  });
+
   test('without the right to assign it, a condition names the right, and pods get it once it is granted', async () => {
     const { world, node } = await nodeWith(undefined);
     world.ec2.admin.denyAction('AssignIpv6Addresses');

@@ -91,7 +91,7 @@ export function snapshotOf(
         one.kind === 'None' ? [] : one.subnetId,
       ),
     ]),
-    enis: beliefs.map((belief) => eniView(belief, instance, published, from)),
+    enis: beliefs.map((belief) => eniView(belief, { instance, published, planned }, from)),
     ...(published === undefined
       ? {}
       : { published: { spec: datedByUs(published.spec, memory), status: published.status } }),
@@ -243,15 +243,34 @@ function listedOf(eni: SpecEni | undefined): readonly SlotContent[] {
   return [...addresses, ...prefixes, ...ipv6Prefixes];
 }
 
+/**
+ * An ENI may have only one /80, which nobody takes back, and the call for it has no client token: where describes may be older
+ * than a call of the process before, an ENI that shows none rests until they cannot be.
+ */
+function heldUntil(
+  { eni, heldUntil: held }: EniBelief,
+  planned: PlanSettings,
+  ec2: Ec2View,
+): number | undefined {
+  if (eni.ipv6Prefixes.length > 0 || !planned.addressFamilies.includes('IPv6')) return held;
+  return Math.max(held ?? 0, ec2.trustedFrom);
+}
+
+interface OfNode {
+  readonly instance: Ec2Instance;
+  readonly published: NodeNetworkRecord | undefined;
+  readonly planned: PlanSettings;
+}
+
 function eniView(
   belief: EniBelief,
-  instance: Ec2Instance,
-  published: NodeNetworkRecord | undefined,
+  { instance, published, planned }: OfNode,
   from: SnapshotSources,
 ): EniView {
   const { eni } = belief;
   const { settings } = from;
   const intentId = intentOf(eni.tags);
+  const held = heldUntil(belief, planned, from.ec2);
   return {
     eniId: eni.eniId,
     mac: eni.mac,
@@ -275,6 +294,6 @@ function eniView(
             state: eni.attachment.status,
           },
         }),
-    ...(belief.heldUntil === undefined ? {} : { heldUntil: belief.heldUntil }),
+    ...(held === undefined ? {} : { heldUntil: held }),
   };
 }
