@@ -25,7 +25,7 @@ interface Choice {
 /** `awayMs`: how much longer than by watches alone a controller may know nothing of what people write. */
 export function createMoveChecker(
   world: WorldTruth,
-  model: Pick<SelectionModel, 'strategyOf'>,
+  model: Pick<SelectionModel, 'strategyOf' | 'possibleFamilies'>,
   awayMs: number,
 ): MoveChecker {
   const silenceMs = LAG_MS + awayMs;
@@ -33,8 +33,11 @@ export function createMoveChecker(
   let allTouchedAt = world.now();
   const last = new Map<NodeName, Choice>();
   const free = createFreeCounts(world, silenceMs);
+  // Where pods are to have IPv6, some subnets will not do.
+  const haveFamiliesChanged = (node: NodeName): boolean =>
+    new Set(model.possibleFamilies(node, silenceMs).map((families) => families.join())).size > 1;
   const isSilent = (node: NodeName): boolean =>
-    world.now() - Math.max(allTouchedAt, touched.get(node) ?? 0) > silenceMs;
+    world.now() - Math.max(allTouchedAt, touched.get(node) ?? 0) > silenceMs && !haveFamiliesChanged(node);
   const move = (node: NodeName, to: Choice): void => {
     const from = last.get(node);
     last.set(node, to);

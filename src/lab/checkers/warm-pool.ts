@@ -1,6 +1,6 @@
 // LV-2, PFX-2, PFX-3: at rest a node holds what its targets say, in the slots of its mode, as far as EC2 has it.
 
-import type { Ip } from '../../domain/address/ip.ts';
+import { familyOf, type Ip } from '../../domain/address/ip.ts';
 import { prefixAddresses } from '../../domain/address/prefix.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { maxPods } from '../../domain/instance/max-pods.ts';
@@ -88,8 +88,12 @@ function servesMaxPods(
     .filter(({ eniId }) => !cordoned.has(eniId))
     .flatMap(podAddresses)
     .filter((ip) => held.has(ip) || !leaving.has(ip));
+  const withoutIpv4 = [...world.live.values()].filter(
+    (one) => one.node === node && familyOf(one.address) === 6,
+  );
   return (
-    serving.length >= maxPods({ limits, customNetworking: true, prefix: wish.mode === 'Prefix' }).maxPods
+    serving.length + withoutIpv4.length >=
+    maxPods({ limits, customNetworking: true, prefix: wish.mode === 'Prefix' }).maxPods
   );
 }
 

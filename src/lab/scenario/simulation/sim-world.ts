@@ -149,9 +149,12 @@ function possibleFaults(profile: FaultProfile): FaultProfile {
 const awayMsOf = ({ workload, node }: FaultProfile): number =>
   workload.optOutOdds > 0 ? Infinity : CONTROLLER_AWAY_MS + (node.haltsPerHour > 0 ? HALT_MS.max : 0);
 
-/** Whether a controller may hang or be stopped for minutes, or nobody lead for a while. */
-const mayBeAway = ({ node }: FaultProfile): boolean =>
-  node.twoControllers || node.controllerPausesPerHour > 0 || node.controllerHangsPerHour > 0;
+/** Whether a controller may hang or be stopped for minutes, or nobody lead for a while, or all start again and again. */
+const mayBeAway = ({ node, workload }: FaultProfile): boolean =>
+  node.twoControllers ||
+  node.controllerPausesPerHour > 0 ||
+  node.controllerHangsPerHour > 0 ||
+  workload.familiesOdds > 0;
 
 interface Apis {
   readonly ec2: SimEc2;
