@@ -139,3 +139,12 @@ test('a version of the same name that an object made anew bears is believed', ()
   recordEvent(view, 'NodeNetwork', { type: 'Applied', object: { ...version('7'), uid: 'u2' } });
   assert.equal(view.nodeNetworks.get(NODE)?.uid, 'u2');
 });
+
+test('[LV-1] an answer brings no NodeNetwork back that the watch has told the deletion of meanwhile', () => {
+  const view = createClusterView();
+  recordEvent(view, 'NodeNetwork', { type: 'Applied', object: version('7') });
+  const takeIn = expectNodeNetwork(view, NODE);
+  recordEvent(view, 'NodeNetwork', { type: 'Deleted', object: version('8') });
+  takeIn(version('7'));
+  assert.equal(view.nodeNetworks.has(NODE), false);
+});

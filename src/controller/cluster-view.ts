@@ -113,6 +113,8 @@ export function expectNodeNetwork(
   return (answer) => {
     if (over !== undefined) noteReplaced(view, over, answer);
     const now = view.nodeNetworks.get(name);
+    // Deleted meanwhile: nobody would tell of that again.
+    if (held !== undefined && now === undefined) return;
     const isPassed = view.broughtVersions.get(name)?.includes(answer.resourceVersion) === true;
     // A watch may leave a version out that is followed by another one; then it comes to no harm to wait for the watch.
     const isBehind = now?.uid !== answer.uid || now.generation < answer.generation;
