@@ -357,6 +357,8 @@ async function stillValid(deps: ReconcileDeps, { name, view, action }: Step): Pr
   const fresh = await deps.cluster.get('NodeNetwork', name);
   if (fresh.kind !== 'ok' || fresh.value === undefined) return false;
   takeIn(fresh.value);
+  // A process that was stopped meanwhile may have heard first that the object is gone.
+  if (deps.clusterView.nodeNetworks.get(name)?.uid !== fresh.value.uid) return false;
   const withdrawn = new Set(fresh.value.status.withdrawn);
   const spec = fresh.value.spec.enis.find((one) => one.eniId === action.eniId);
   if (spec === undefined) return false;
