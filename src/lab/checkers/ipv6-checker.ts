@@ -2,7 +2,7 @@
 
 import { cidrContains } from '../../domain/address/cidr.ts';
 import { type AddressFamily, isDualStack } from '../../domain/address/families.ts';
-import { familyOf } from '../../domain/address/ip.ts';
+import { familyOf, type Ip } from '../../domain/address/ip.ts';
 import { ipToBigInt } from '../../domain/address/ip-number.ts';
 import type { NodeName } from '../../domain/ids.ts';
 import { OWNER_TAG } from '../../domain/ipam/tags.ts';
@@ -24,14 +24,19 @@ const CONTROLLER_AWAY_MS = 300_000;
 const FAMILIES_LAG_MS = LAG_MS + CONTROLLER_AWAY_MS;
 
 export function createIpv6Checker(world: WorldTruth, { model, placeOf }: Ipv6Sources): Checker {
+  const lostAt = new Map<string, number>(); // `ENI address` that somebody else took off it -> when
+  const isLost = (eniId: string, ip: Ip): boolean =>
+    world.now() - (lostAt.get(`${eniId} ${ip}`) ?? Number.NEGATIVE_INFINITY) <= FAMILIES_LAG_MS;
   return {
     onAdded: (sandbox) => {
       checkFamilies(world, model, sandbox);
       checkAlone(world, sandbox);
-      checkPair(world, sandbox);
+      checkPair(world, sandbox, isLost);
     },
     onEc2Change: (change) => {
-      if (world.isController(change.actor)) checkChange(world, change);
+      if (world.isController(change.actor)) return checkChange(world, change);
+      if (change.kind !== 'AddressesChanged') return;
+      for (const ip of change.unassigned) lostAt.set(`${change.eni.eniId} ${ip}`, world.now());
     },
     atRest: () => {
       for (const { name } of world.cluster.list('Node'))
@@ -60,10 +65,18 @@ function checkAlone(world: WorldTruth, sandbox: LiveSandbox): void {
 }
 
 /** Both of its addresses are of one ENI, and the IPv6 one ends in the other. */
-function checkPair(world: WorldTruth, sandbox: LiveSandbox): void {
+function checkPair(
+  world: WorldTruth,
+  sandbox: LiveSandbox,
+  isLost: (eniId: string, ip: Ip) => boolean,
+): void {
   const { address, ipv6, node, pod } = sandbox;
   if (ipv6 === undefined || world.isRobbed(sandbox)) return;
-  const eni = enisOf(world, node).find((one) => holdsForPods(one, address));
+  const enis = enisOf(world, node);
+  // Another ENI of the node may have got the IPv4 address, of which its agent knows nothing yet.
+  const ofIpv6 = enis.find((one) => holdsForPods(one, ipv6));
+  if (ofIpv6 !== undefined && isLost(ofIpv6.eniId, address)) return;
+  const eni = enis.find((one) => holdsForPods(one, address));
   const isOfEni = eni?.ipv6Prefixes.some((prefix) => cidrContains(prefix, ipv6)) ?? true;
   const isDerived = familyOf(address) === 4 && ipToBigInt(ipv6) % IPV4_SPACE === ipToBigInt(address);
   if (!isOfEni || !isDerived)
