@@ -13,7 +13,7 @@ export function priorityOf(verb: Action['do'], view: NodeView, plan: Plan): Prio
     case 'AssignAddresses':
     case 'AssignPrefixes':
     case 'AssignIpv6Prefix': {
-      if (plan.waiting.pods.length > 0) return 'WaitingPods';
+      if (plan.waiting.pods.length > 0 || plan.isRestoring) return 'WaitingPods';
       const hasEni = view.enis.some((eni) => eni.owned && !eni.primary && eni.attachment !== undefined);
       return hasEni ? 'WarmPool' : 'NewNode';
     }

@@ -18,6 +18,7 @@ import {
   retryIntent,
 } from './plan-intents.ts';
 import type { Pool, PoolEni } from './pool.ts';
+import { hasResting, livingCount } from './pulled-off.ts';
 import { assignIpv6Prefix } from './plan-ipv6.ts';
 import { takeBack, type TakenBack } from './take-back.ts';
 import { demandShortfall, neededSlotCount } from './warm-targets.ts';
@@ -75,7 +76,11 @@ interface More {
 }
 const none = (intents: readonly Intent[]): More => ({ actions: [], intents });
 
-/** ENIs that are ours and not attached: attached when needed and there is room, deleted otherwise. */
+/**
+ * ENIs that are ours and not attached: attached when needed and there is room, deleted otherwise. One that somebody has
+ * pulled off while pods live with its addresses is attached first, needed or not, and none is deleted with such an address
+ * or one that rests (ENI-3).
+ */
 function planUnattached(
   view: NodeView,
   pool: Pool,
@@ -84,23 +89,31 @@ function planUnattached(
   const actions: Action[] = [];
   let stillNeeded = neededCount;
   let attachCount = 0;
-  for (const one of pool.unattached) {
+  const servesPods = ({ eni }: PoolEni): boolean => livingCount(view, eni) > 0;
+  const inOrder = [
+    ...pool.unattached.filter(servesPods),
+    ...pool.unattached.filter((one) => !servesPods(one)),
+  ];
+  for (const one of inOrder) {
     const { eni, role, published } = one;
     if (role === 'frozen') continue;
     const deviceIndex = freeDeviceIndex(view);
     const hasRoom = attachedCount(view) + attachCount < eniLimit(view);
     // EC2 knows no limit for an ENI that is on no instance: one that a call of ours fills late may hold too much for any.
     const fits = freeSlotCount(view, one) >= 0;
-    if (role === 'current' && stillNeeded > 0 && hasRoom && fits) {
-      const because = `${shortText(pool, stillNeeded)} needed and ${eni.eniId} has ${published.length} addresses`;
+    const isNeeded = role === 'current' && stillNeeded > 0;
+    if ((isNeeded || servesPods(one)) && hasRoom && fits) {
+      const because = servesPods(one)
+        ? `somebody has taken ${eni.eniId} off the instance, and pods live with ${livingCount(view, eni)} of its addresses`
+        : `${shortText(pool, stillNeeded)} needed and ${eni.eniId} has ${published.length} addresses`;
       // One after the other: the next one's device index depends on it.
       if (attachCount === 0 && activeObstacle(view, 'Growth') === undefined)
         actions.push({ do: 'AttachEni', eniId: eni.eniId, deviceIndex, networkCardIndex: 0, because });
       attachCount += 1;
       // Once attached it is filled: another one is not needed for what it has room for.
       const broughtCount = Math.floor(published.length / pool.filling.unit);
-      stillNeeded -= Math.max(broughtCount, pool.counts.slotsPerEni);
-    } else {
+      if (role === 'current') stillNeeded -= Math.max(broughtCount, pool.counts.slotsPerEni);
+    } else if (!fits || (!servesPods(one) && !hasResting(view, eni))) {
       actions.push({
         do: 'DeleteEni',
         eniId: eni.eniId,

@@ -276,19 +276,6 @@ test('[ENI-3] an ENI with a used or cooling address is not detached', () => {
   }
 });
 
-test('an ENI that is not attached is attached when needed and deleted when not', () => {
-  const loose = unattached(podEni(1, { addresses: addresses(10, 3) }));
-  assert.deepEqual(verbs(settled(nodeView({ podEnis: [loose], pods: pods(1) }))), ['AttachEni']);
-  const idle = { ...settings, targets: { warmIp: 0, minimumIp: 0, warmEni: 0 } };
-  assert.deepEqual(verbs(settled(nodeView({ podEnis: [loose], settings: idle }))), ['DeleteEni']);
-});
-
-test('[LV-5] an ENI that is not attached and holds more than it may on the instance is deleted, though one is needed', () => {
-  const tooFull = unattached(podEni(1, { addresses: addresses(10, 10) }));
-  const does = verbs(settled(nodeView({ podEnis: [tooFull], pods: pods(1) })));
-  assert.deepEqual([...does].sort(), ['CreateEni', 'DeleteEni']);
-});
-
 test('cooling addresses do not count as available [IP-5]', () => {
   const enis = [podEni(1, { addresses: addresses(10, 4) })];
   const idle = { ...settings, targets: { warmIp: 0, warmEni: 0 } };

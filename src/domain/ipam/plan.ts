@@ -19,6 +19,7 @@ import { planRelease, type Release } from './plan-release.ts';
 import { type Pool, poolOf } from './pool.ts';
 import { type PoolPart, poolParts } from './pool-parts.ts';
 import { prefixesCondition } from './prefixes-condition.ts';
+import { isPulledOff } from './pulled-off.ts';
 import { demandShortfall } from './warm-targets.ts';
 
 export interface Plan {
@@ -40,6 +41,8 @@ export interface Plan {
   readonly excessCount: number;
   /** An idle ENI goes so that pods which wait can have one: giving back is then as urgent as they are. */
   readonly isMakingRoom: boolean;
+  /** An ENI that somebody has taken off the instance goes back to it, since pods live with its addresses. */
+  readonly isRestoring: boolean;
   /** When the plan may change although nothing else does; absent: never. */
   readonly nextCheckAt?: number;
 }
@@ -76,6 +79,7 @@ export function plan(view: NodeView): Plan | undefined {
     ),
     excessCount,
     isMakingRoom: parts.some((part) => part.view.enis.some((eni) => eni.givenUp === true)),
+    isRestoring: isPulledOff(view),
     ...(nextCheckAt === undefined ? {} : { nextCheckAt }),
   };
 }

@@ -2,14 +2,16 @@
 
 import { familyOf } from '../../domain/address/ip.ts';
 import { isListedIpv6Address } from '../../domain/address/ipv6-prefix.ts';
-import { INTENT_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
+import { INSTANCE_TAG, INTENT_TAG, OWNER_TAG } from '../../domain/ipam/tags.ts';
 import type { Ec2Eni } from '../../ports/ec2.ts';
 import { holdsForPods } from '../ec2/pod-addresses.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, WorldTruth } from './checker.ts';
+import { LAG_MS } from './selection-checker.ts';
 
 /** Watches what controllers do to ENIs. */
 export function createEniChecker(world: WorldTruth): Checker {
+  const startedAt = new Map<string, number>(); // container id -> when its pod began to live
   const madeFor = new Map<string, string>(); // intent -> the ENI that it made
   const checkOnePerIntent = (eni: Ec2Eni): void => {
     const intent = eni.tags[INTENT_TAG];
@@ -24,7 +26,10 @@ export function createEniChecker(world: WorldTruth): Checker {
       case 'EniDeleted':
         checkOwner(world, change.eni, change.kind === 'EniCreated' ? 'created' : 'deleted');
         if (change.kind === 'EniCreated') checkOnePerIntent(change.eni);
-        if (change.kind === 'EniDeleted') checkNotUnderPods(world, change.eni, 'deleted');
+        if (change.kind === 'EniDeleted') {
+          checkNotUnderPods(world, change.eni, 'deleted');
+          checkNotPulledOff(world, change.eni, startedAt);
+        }
         return;
       case 'EniModified':
         return checkOwner(world, change.eni, 'modified');
@@ -43,6 +48,12 @@ export function createEniChecker(world: WorldTruth): Checker {
     }
   };
   return {
+    onAdded: ({ containerId }) => {
+      startedAt.set(containerId, world.now());
+    },
+    onDeleting: ({ containerId }) => {
+      startedAt.delete(containerId);
+    },
     onEc2Change: (change) => {
       if (world.isController(change.actor)) onControllerChange(change);
     },
@@ -94,5 +105,26 @@ function checkNotUnderPods(world: WorldTruth, eni: Ec2Eni, what: string): void {
     const isOwn = familyOf(ip) === 4 || eni.ipv6Prefixes.some((prefix) => isListedIpv6Address(prefix, ip));
     if (isOwn && holdsForPods(eni, ip))
       world.broken('ENI-3', `${eni.eniId} was ${what} while ${ip} is cooling`);
+  }
+}
+
+/**
+ * One that somebody has pulled off goes back to its pods, as far as the controller can know of them. What holds more than it
+ * may on the instance can never go back.
+ */
+function checkNotPulledOff(world: WorldTruth, eni: Ec2Eni, startedAt: ReadonlyMap<string, number>): void {
+  for (const { containerId, node, pod, address } of world.live.values()) {
+    const instanceId = world.instanceOf(node);
+    if (!holdsForPods(eni, address) || eni.tags[INSTANCE_TAG] !== instanceId) continue;
+    const instance = instanceId === undefined ? undefined : world.ec2.instance(instanceId);
+    const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
+    const isTooFull = 1 + eni.addresses.length + eni.prefixes.length > (limits?.ipv4PerEniMax ?? 0);
+    const isTold = world.cluster.nodeNetwork(node)?.status.used.some(({ ip }) => ip === address) === true;
+    const isKnown = isTold && world.now() - (startedAt.get(containerId) ?? Infinity) > LAG_MS;
+    if (isKnown && !isTooFull)
+      world.broken(
+        'ENI-3',
+        `${eni.eniId}, pulled off ${node}, was deleted while ${pod} has ${address} of it`,
+      );
   }
 }

@@ -1,10 +1,12 @@
 // LV-1, LV-2, LV-5: once the faults stop, every pod that can have an address has one, and EC2 is left in peace.
 
+import type { Ip } from '../../domain/address/ip.ts';
 import type { InstanceId, NodeName, PodKey } from '../../domain/ids.ts';
 import { ENI_CONFIG_TAG, INSTANCE_TAG } from '../../domain/ipam/tags.ts';
 import { GROUPS_PER_ENI_MAX } from '../ec2/security-group.ts';
 import { holdsForPods } from '../ec2/pod-addresses.ts';
 import { addressesOf, type Checker, type WorldTruth } from './checker.ts';
+import type { Ec2Eni } from '../../ports/ec2.ts';
 import { chosenName } from './grant-checker.ts';
 import { type Obstacle, obstacleOf } from './obstacle.ts';
 import type { Place } from './selection-checker.ts';
@@ -91,6 +93,15 @@ function checkSelection(world: WorldTruth, node: NodeName, place: Place | undefi
     );
 }
 
+/** Pulled off by somebody, with addresses of live pods, while the instance has got others in its place. */
+function waitsForPlace(world: WorldTruth, eni: Ec2Eni, held: readonly Ip[]): boolean {
+  const instance = world.ec2.instance(eni.tags[INSTANCE_TAG] as InstanceId);
+  const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
+  const isFull =
+    instance !== undefined && world.ec2.enisOf(instance.instanceId).length >= (limits?.eniMax ?? 0);
+  return isFull && held.some((ip) => holdsForPods(eni, ip));
+}
+
 const sorted = (groups: readonly string[]): string => [...groups].sort().join();
 
 /** Where the node's choice is right, nothing is left of an earlier one but what pods still hold. */
@@ -110,7 +121,7 @@ function checkLeftovers(
   const held = [...world.live.values()].flatMap(addressesOf);
   for (const eni of world.ec2.enis()) {
     if (eni.tags[INSTANCE_TAG] !== instanceId) continue;
-    if (eni.attachment === undefined)
+    if (eni.attachment === undefined && !waitsForPlace(world, eni, held))
       world.broken('LV-5', `${eni.eniId} of ${node} is ours and not attached`);
     if (eni.attachment?.deleteOnTermination === false)
       world.broken('LV-5', `${eni.eniId} of ${node} would outlive its instance`);

@@ -6,7 +6,8 @@ import { IPV6_PREFIX_LENGTH } from '../../../domain/address/ipv6-prefix.ts';
 import type { EniId, InstanceId, NodeName } from '../../../domain/ids.ts';
 import { INSTANCE_TAG } from '../../../domain/ipam/tags.ts';
 import { addressesOf, type LiveSandbox } from '../../checkers/checker.ts';
-import { podAddresses } from '../../ec2/pod-addresses.ts';
+import type { Ec2Eni } from '../../../ports/ec2.ts';
+import { holdsForPods, podAddresses } from '../../ec2/pod-addresses.ts';
 import type { Ec2Change } from '../../ec2/region.ts';
 
 export interface Robbery {
@@ -67,6 +68,13 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
     familyOf(ip) === 4
       ? taken.has(`${instanceId} ${ip}`)
       : (takenBlocks.get(`${instanceId} ${blockOf(ip, IPV6_PREFIX_LENGTH)}`)?.size ?? 0) > 0;
+  /** Their ENI is back: from here on their pods are as well kept as any. */
+  const restore = (eni: Ec2Eni, instanceId: string): void => {
+    for (const sandbox of live.values()) {
+      const isBack = addressesOf(sandbox).every((ip) => holdsForPods(eni, ip));
+      if (isBack && instanceOf(sandbox.node) === instanceId) robbed.delete(sandbox.containerId);
+    }
+  };
   return {
     onEc2Change: (change) => {
       if (change.kind === 'AddressesChanged') {
@@ -83,7 +91,9 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
       const all = { eniId: eni.eniId, addresses: podAddresses(eni), ipv6Prefixes: eni.ipv6Prefixes };
       // What ends by a detach of ours ends by EC2's own doing.
       if (status === 'detached' && actor === 'person') take(attachment.instanceId, all);
-      if (status === 'attached') give(attachment.instanceId, all);
+      if (status !== 'attached') return;
+      give(attachment.instanceId, all);
+      restore(eni, attachment.instanceId);
     },
     isRobbed: ({ containerId }) => robbed.has(containerId),
     onAdded: (sandbox) => {
