@@ -370,4 +370,16 @@ export const MUTANTS: readonly Mutant[] = [
       'ec2.throttleOdds=0.2,ec2.serverErrorOdds=0.1,ec2.staleOdds=0.8,ec2.staleMs=3000,ec2.stalePerObject=true,cluster.gapOdds=0.1,cluster.lostAnswerOdds=0.1,person.subnetFillingsPerHour=30,person.tokenSpreesPerHour=30,workload.annotationOdds=0.2,workload.eniConfigToggleOdds=0.1,workload.classOdds=0.05,workload.forcedDeletionOdds=0.5,workload.recreationOdds=0.5',
     seedCount: 40,
   },
+  {
+    name: 'an ENI that somebody pulled off is deleted under its pods',
+    edits: [
+      {
+        file: 'domain/ipam/plan-growth.ts',
+        find: 'livingCount(view, eni) > 0;',
+        replace: 'livingCount(view, eni) > 99;',
+      },
+    ],
+    faults: 'person.eniRemovalsPerHour=90,workload.burstOdds=0.4',
+    seedCount: 10,
+  },
 ];
