@@ -108,6 +108,24 @@ suite('[LEAD-1] an election', () => {
       assert.notEqual(first(world).name, leader.name);
     });
 
+  test('a leader that stops lets its lease lapse when a call of an earlier term of its own may still arrive', async () => {
+    const world = createWorld(8, ['a', 'b']);
+    await world.run(TRY_MS);
+    const leader = first(world);
+    const earlier = leader.term();
+    world.lease.isDown = true;
+    await world.run(renewDeadlineMs);
+    world.lease.isDown = false;
+    await world.run(2 * TRY_MS);
+    assert.equal(first(world).name, leader.name, 'it has its lease again before that lapses');
+    assert.equal(earlier?.isHeld(), false);
+    earlier?.leftOpen();
+    const stopped = world.stop(leader);
+    await world.run(2 * TRY_MS);
+    await stopped;
+    assert.deepEqual(world.leaders(), []);
+  });
+
   const lapses: readonly [string, (elector: Elector, world: World) => void][] = [
     ['the API server cannot be reached', (_elector, { lease }) => (lease.isDown = true)],
     ['every answer is lost', (_elector, { lease }) => (lease.lossPercent = 100)],

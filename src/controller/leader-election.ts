@@ -42,8 +42,6 @@ interface OwnTerm {
   /** Moment before the last renewal that succeeded was sent. */
   renewedSince: Instant;
   isOver: boolean;
-  /** When a call's outcome was last told to be unknown, milliseconds since boot. */
-  leftOpenAt: number | undefined;
   /** Tells its end when nobody asks. */
   deadline: Timer | undefined;
 }
@@ -54,6 +52,8 @@ interface State extends ElectionOptions {
   seen: { readonly lease: SeenLease | undefined } | undefined;
   observation: Observation | undefined;
   term: OwnTerm | undefined;
+  /** When a call's outcome was last told to be unknown, of this term or one before it, milliseconds since boot. */
+  leftOpenAt: number | undefined;
   isStopped: boolean;
 }
 
@@ -65,6 +65,7 @@ export function startElection(options: ElectionOptions): Election {
     seen: undefined,
     observation: undefined,
     term: undefined,
+    leftOpenAt: undefined,
     isStopped: false,
   };
   const running = run(state);
@@ -134,7 +135,7 @@ function renewed(state: State, asked: Instant, because: string): void {
     state.term.renewedSince = asked;
     return;
   }
-  const term: OwnTerm = { renewedSince: asked, isOver: false, leftOpenAt: undefined, deadline: undefined };
+  const term: OwnTerm = { renewedSince: asked, isOver: false, deadline: undefined };
   // The answer took so long that it is worth nothing: the next try renews.
   if (!mayAct(asked, instant(state), state.times)) return;
   state.term = term;
@@ -143,7 +144,7 @@ function renewed(state: State, asked: Instant, because: string): void {
   state.onGained({
     isHeld: () => isHeld(state, term),
     leftOpen: () => {
-      term.leftOpenAt = state.clock.bootNow();
+      state.leftOpenAt = state.clock.bootNow();
     },
   });
 }
@@ -186,12 +187,12 @@ function close(state: State, term: OwnTerm): void {
 }
 
 async function giveUp(state: State): Promise<void> {
-  const { term } = state;
+  const { term, leftOpenAt } = state;
   const lease = state.seen?.lease;
   if (term === undefined || lease === undefined || !isHeld(state, term)) return;
   close(state, term);
   // A request that was given up may still arrive at EC2, and must find nobody else leading.
-  if (term.leftOpenAt !== undefined && state.clock.bootNow() - term.leftOpenAt < EC2_CALL_MAX_MS) {
+  if (leftOpenAt !== undefined && state.clock.bootNow() - leftOpenAt < EC2_CALL_MAX_MS) {
     state.log.info('the lease is not given up, for an EC2 call may still be on its way; it lapses by itself');
     return;
   }
