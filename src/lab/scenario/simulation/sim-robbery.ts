@@ -84,7 +84,9 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
         const { eniId } = eni;
         if (!isController(change.actor))
           take(instanceId, { eniId, addresses: unassigned, ipv6Prefixes: ipv6Unassigned });
-        give(instanceId, { eniId, addresses: assigned, ipv6Prefixes: ipv6Assigned });
+        // An ENI that is still on its way gives the node nothing: its agent may not even have heard of the loss.
+        if (eni.attachment?.status === 'attached')
+          give(instanceId, { eniId, addresses: assigned, ipv6Prefixes: ipv6Assigned });
       }
       if (change.kind !== 'AttachmentChanged') return;
       const { attachment, eni, status, actor } = change;
