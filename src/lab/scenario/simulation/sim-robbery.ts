@@ -68,13 +68,6 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
     familyOf(ip) === 4
       ? taken.has(`${instanceId} ${ip}`)
       : (takenBlocks.get(`${instanceId} ${blockOf(ip, IPV6_PREFIX_LENGTH)}`)?.size ?? 0) > 0;
-  /** Their ENI is back: from here on their pods are as well kept as any. */
-  const restore = (eni: Ec2Eni, instanceId: string): void => {
-    for (const sandbox of live.values()) {
-      const isBack = addressesOf(sandbox).every((ip) => holdsForPods(eni, ip));
-      if (isBack && instanceOf(sandbox.node) === instanceId) robbed.delete(sandbox.containerId);
-    }
-  };
   return {
     onEc2Change: (change) => {
       if (change.kind === 'AddressesChanged') {
@@ -95,7 +88,10 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
       if (status === 'detached' && actor === 'person') take(attachment.instanceId, all);
       if (status !== 'attached') return;
       give(attachment.instanceId, all);
-      restore(eni, attachment.instanceId);
+      // Their ENI is back: from here on their pods are as well kept as any.
+      for (const sandbox of live.values())
+        if (instanceOf(sandbox.node) === attachment.instanceId && isOn(eni, sandbox))
+          robbed.delete(sandbox.containerId);
     },
     isRobbed: ({ containerId }) => robbed.has(containerId),
     onAdded: (sandbox) => {
@@ -109,3 +105,6 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
     },
   };
 }
+
+const isOn = (eni: Ec2Eni, sandbox: LiveSandbox): boolean =>
+  addressesOf(sandbox).every((ip) => holdsForPods(eni, ip));
