@@ -45,8 +45,17 @@ export function eniRole(view: NodeView, eni: EniView): EniRole {
   if (view.selection.kind === 'None') return 'frozen';
   if (eni.givenUp === true) return 'cordoned';
   if (matchesSelection(eni, view.selection)) return 'current';
-  return view.settings.onEniConfigChange === 'Keep' && servedEverybody(view, eni) ? 'kept' : 'cordoned';
+  const isKept =
+    view.settings.onEniConfigChange === 'Keep' && servedEverybody(view, eni) && !lacksFamily(view, eni);
+  return isKept ? 'kept' : 'cordoned';
 }
+
+/** An ENI without a /80 whose subnet has no IPv6 block serves no pod that is to have IPv6, and never will. */
+const lacksFamily = ({ settings, subnets }: NodeView, { ipv6Prefixes, subnetId }: EniView): boolean => {
+  const subnet = subnets.get(subnetId);
+  const hasNone = ipv6Prefixes.length === 0 && subnet !== undefined && subnet.ipv6Cidr === undefined;
+  return hasNone && settings.addressFamilies.includes('IPv6');
+};
 
 /** `Keep` is for ENIs of an earlier choice of the node's. One that pods chose never becomes everybody's (POD-3). */
 function servedEverybody(view: NodeView, eni: EniView): boolean {

@@ -8,6 +8,8 @@ import type { EniView, NodeView } from './node-view.ts';
 import { plan } from './plan.ts';
 import {
   addresses,
+  cidr,
+  ip,
   noSelection,
   nodeView,
   OTHER_SUBNET,
@@ -55,6 +57,12 @@ describe('[ENI-3] an ENI that somebody has pulled off an instance', () => {
       eni: { ...pulled, subnetId: OTHER_SUBNET, eniConfig: 'pods-b' },
       status: { used },
       does: ['AttachEni'],
+    },
+    {
+      title: 'is deleted when only its IPv6 prefix covers what a pod has, whose IPv4 address is elsewhere',
+      eni: { ...pulled, ipv6Prefixes: [cidr('2600:1f14:0:ab10:1::/80')] },
+      status: { used: [{ ip: ip('2600:1f14:0:ab10:1:0:a01:999'), pod: pods(1)[0]! }] },
+      does: ['DeleteEni'],
     },
     {
       title: 'waits for a place on the instance, and is not deleted',

@@ -41,7 +41,9 @@ describe('the agent forgets an address that it let go under generation 5', () =>
     ['when a newer spec lists it no more: it was unassigned', gone, 6, [a]],
     ['when a newer spec grants it without asking for it: the wish was taken back', granted, 6, [a]],
     ['not while a newer spec still asks for it', asked, 6, []],
-    ['not for the spec that it answered', gone, 5, []],
+    ['not for the spec that it answered', asked, 5, []],
+    ['not for the first spec of an object made anew, where that grants it', granted, 5, []],
+    ['for the first spec of an object made anew that does not list it', gone, 5, [a]],
     ['not for an older spec, which may list it as free', granted, 4, []],
   ] as const) {
     test(`${when} [WD-5] [IP-6]`, () => {

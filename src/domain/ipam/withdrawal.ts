@@ -20,15 +20,17 @@ export function answerWithdrawals(ledger: Ledger, enis: readonly SpecEni[]): rea
 
 /**
  * Addresses whose withdrawal the controller has closed: a spec newer than the one answered asks for them no more. It
- * either unassigned them, or took the wish back before it saw the answer; both make a later grant a new one.
+ * either unassigned them, or took the wish back before it saw the answer; both make a later grant a new one. The first spec
+ * of an object made anew closes what it does not list: nothing of it was granted, and no other spec may follow.
  */
 export function forgettable(
   ledger: Ledger,
   { enis, generation }: { readonly enis: readonly SpecEni[]; readonly generation: number },
 ): readonly Ip[] {
   const asked = withdrawingAddresses(enis);
+  const granted = new Set<Ip>(enis.flatMap((eni) => eni.addresses));
   return [...ledger.withdrawn]
-    .filter(([ip, answered]) => generation > answered && !asked.has(ip))
+    .filter(([ip, answered]) => !asked.has(ip) && (generation > answered || !granted.has(ip)))
     .map(([ip]) => ip);
 }
 
