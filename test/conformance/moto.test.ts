@@ -1,6 +1,7 @@
 // The simulated EC2 against moto, an EC2 by others: the same calls through the SDK, the same answers but for known differences.
 
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { after, before, describe, test } from 'node:test';
 import { createWireWorld } from './aws-support.ts';
 import { type Answers, type Sequence, sequences } from './call-sequences.ts';
@@ -41,6 +42,9 @@ const both = (sequence: Sequence, answers: Answers, moto: Answers): unknown =>
 
 const skip = hasPython() ? false : 'needs python3, to install moto from PyPI';
 
+/** moto draws each address by itself, so once in a hundred times an ENI gets one of them twice; a true difference stays. */
+const MOTO_TRIES = 3;
+
 describe('simulated EC2 and moto', { skip }, () => {
   let moto: MotoServer;
 
@@ -52,10 +56,13 @@ describe('simulated EC2 and moto', { skip }, () => {
   for (const sequence of sequences) {
     test(`${sequence.title}: the same answers, but for what is in the table`, async () => {
       const answers = await simulated(sequence);
-      assert.deepEqual(
-        both(sequence, answers, await byMoto(sequence, moto.url)),
-        expected(sequence, answers),
-      );
+      const wanted = expected(sequence, answers);
+      const compared = async (): Promise<unknown> =>
+        both(sequence, answers, await byMoto(sequence, moto.url));
+      let found = await compared();
+      for (let again = 1; again < MOTO_TRIES && !isDeepStrictEqual(found, wanted); again += 1)
+        found = await compared();
+      assert.deepEqual(found, wanted);
       const rows = knownDifferences.filter((one) => one.sequence === sequence.title);
       assert.deepEqual(
         rows.map((one) => one.step).filter((step) => !answers.has(step)),
