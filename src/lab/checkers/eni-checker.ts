@@ -7,7 +7,6 @@ import type { Ec2Eni } from '../../ports/ec2.ts';
 import { holdsForPods } from '../ec2/pod-addresses.ts';
 import type { Ec2Change } from '../ec2/region.ts';
 import type { Checker, WorldTruth } from './checker.ts';
-import { LAG_MS } from './selection-checker.ts';
 
 /** Watches what controllers do to ENIs. */
 export function createEniChecker(world: WorldTruth): Checker {
@@ -120,7 +119,7 @@ function checkNotPulledOff(world: WorldTruth, eni: Ec2Eni, startedAt: ReadonlyMa
     const limits = instance === undefined ? undefined : world.ec2.instanceLimits(instance.instanceType);
     const isTooFull = 1 + eni.addresses.length + eni.prefixes.length > (limits?.ipv4PerEniMax ?? 0);
     const isTold = world.cluster.nodeNetwork(node)?.status.used.some(({ ip }) => ip === address) === true;
-    const isKnown = isTold && world.now() - (startedAt.get(containerId) ?? Infinity) > LAG_MS;
+    const isKnown = isTold && world.now() - (startedAt.get(containerId) ?? Infinity) > world.lagMs;
     if (isKnown && !isTooFull)
       world.broken(
         'ENI-3',

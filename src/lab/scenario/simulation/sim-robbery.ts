@@ -88,7 +88,7 @@ export function createRobbery({ now, live, isController, instanceOf }: RobberyDe
       if (status === 'detached' && actor === 'person') take(attachment.instanceId, all);
       if (status !== 'attached') return;
       give(attachment.instanceId, all);
-      // Their ENI is back: from here on their pods are as well kept as any.
+      // Pods whose ENI is attached again are judged like all others.
       for (const sandbox of live.values())
         if (instanceOf(sandbox.node) === attachment.instanceId && isOn(eni, sandbox))
           robbed.delete(sandbox.containerId);
